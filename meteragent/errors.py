@@ -1,0 +1,46 @@
+"""What can go wrong, and whose fault it is.
+
+    MeterAgentError            retriable: would the same call work later?
+    ├── InvalidSetting         a value that makes no sense: field, problem, instead
+    │   └── NotExact           a float where money-like arithmetic is due
+    ├── KeyRefused             the noise key is missing, malformed or readable by others
+    └── LedgerDamaged          a ledger record that cannot be read; never taken as zero spend
+
+Messages name settings and coordinates, never a reading, a level or a payload.
+"""
+
+from typing import ClassVar
+
+
+class MeterAgentError(Exception):
+    """Root of every error that this package raises on purpose."""
+
+    retriable: ClassVar[bool] = False
+
+
+class InvalidSetting(MeterAgentError, ValueError):
+    """A setting was refused; `instead` says what to write."""
+
+    def __init__(self, field: str, problem: str, instead: str) -> None:
+        super().__init__(f"{field}: {problem}; {instead}")
+        self.field = field
+        self.problem = problem
+        self.instead = instead
+
+
+class NotExact(InvalidSetting, TypeError):
+    """A float reached exact arithmetic, where its hidden binary digits would be billed."""
+
+
+class KeyRefused(MeterAgentError):
+    """The noise key cannot be used: missing, malformed, or readable by others."""
+
+    def __init__(self, source: str, problem: str, instead: str) -> None:
+        super().__init__(f"noise key {source}: {problem}; {instead}")
+        self.source = source
+        self.problem = problem
+        self.instead = instead
+
+
+class LedgerDamaged(MeterAgentError):
+    """A ledger record that cannot be read: its spend is unknown, so nothing may follow it."""

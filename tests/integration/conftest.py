@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from local_broker import Broker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a broker that all tests share; each makes topics of its own in it."""
+    shared = Broker(tmp_path_factory.mktemp("kafka"))
+    yield shared("start")["bootstrap"]
+    shared("stop")
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Broker]:
+    """A cluster for one test, to be started with any options and broken at will."""
+    own = Broker(tmp_path / "kafka")
+    yield own
+    own("stop")
