@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.domain import Watts
+from meteragent.policy import Policy
 
 Integers = NDArray[np.int64]
 
@@ -63,16 +64,30 @@ class Readings:
     """One past the last record of the batch, good or bad."""
 
 
-class Status(StrEnum):
-    """What became of a window."""
-
-    RELEASED = "released"
-    SUPPRESSED = "suppressed"
-
-
 class Withheld(StrEnum):
     """Why a window, or some of its queries, was not released."""
 
     NOTHING = ""
     BUDGET = "budget"
     COVERAGE = "coverage"
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """Decided windows of one policy: the only thing that leaves the trusted side.
+
+    `granted` counts the leading queries that are released, all or fewer; their outputs stand
+    in the first columns of `values` and `unbiased`, what stands behind them is no release.
+    """
+
+    policy: Policy
+    meters: list[str]
+    starts: Integers
+    granted: Integers
+    withheld: list[Withheld]
+    present: NDArray[np.bool_]
+    """present[window, slot]: public only where the policy says that presence is."""
+    values: Watts
+    """values[window, output]: in range, universally optimal."""
+    unbiased: Watts
+    """unbiased[window, output]: right on average, for sums over many windows or homes."""
