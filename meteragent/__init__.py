@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from meteragent.ledger import Ledger as Ledger
     from meteragent.ledger import Terms as Terms
     from meteragent.mechanism import TruncatedGeometric as TruncatedGeometric
-    from meteragent.query import query as query
 
 __version__ = "0.1.0"
 
@@ -24,7 +23,6 @@ _HOME = {
     "NoiseKey": "entropy",
     "Terms": "ledger",
     "TruncatedGeometric": "mechanism",
-    "query": "query",
 }
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - the names are those of _HOME

@@ -28,10 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.domain import Levels
-from meteragent.errors import KeyRefused
+from meteragent.errors import InvalidSetting, KeyRefused
 
 KEY_BYTES = 32
 TAG_BYTES = 16
+POLICY_BYTES = blake2b.PERSON_SIZE
 WORDS_PER_BLOCK = 8
 _BLOCK_BYTES = 64
 
@@ -121,6 +122,13 @@ class Entropy:
     key: NoiseKey
     policy: bytes
 
+    def __post_init__(self) -> None:
+        # A shorter one would be padded, and two policies could share their noise.
+        if len(self.policy) != POLICY_BYTES:
+            raise InvalidSetting(
+                "policy", f"is not {POLICY_BYTES} bytes long", "pass the policy's digest"
+            )
+
     def words(
         self, tags: Tags, starts: NDArray[np.int64], levels: Levels, outputs: int
     ) -> WindowWords:
@@ -134,7 +142,7 @@ class Entropy:
         width = levels.dtype.itemsize
         message = np.empty((count, TAG_BYTES + 8 + slots * width), dtype=np.uint8)
         message[:, :TAG_BYTES] = tags
-        message[:, TAG_BYTES : TAG_BYTES + 8] = _bytes(starts, "<i8")
+        message[:, TAG_BYTES : TAG_BYTES + 8] = _bytes(starts[:, np.newaxis], "<i8")
         message[:, TAG_BYTES + 8 :] = _bytes(levels, f"<i{width}")
         flat, length = message.tobytes(), message.shape[1]
         rows = [flat[i : i + length] for i in range(0, len(flat), length)]
@@ -142,4 +150,4 @@ class Entropy:
 
 
 def _bytes(numbers: NDArray[np.signedinteger], form: str) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(numbers, dtype=form).view(np.uint8).reshape(len(numbers), -1)
+    return np.ascontiguousarray(numbers, dtype=form).view(np.uint8)

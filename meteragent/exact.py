@@ -1,20 +1,38 @@
 """Decimals in, integers out: the arithmetic of settings, without a float."""
 
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_DOWN, Decimal, InvalidOperation
 
 from meteragent.errors import InvalidSetting, NotExact
 
 type_of_decimal = Decimal | int | str
 
 NANO = 10**9
+LARGEST = Decimal("1e15")
+FINEST = Decimal("1e-12")
+"""Between these two, sums, products and remainders fit the 28 digits that decimals keep."""
 
 
 def decimal(field: str, value: type_of_decimal, *, example: str = "10") -> Decimal:
-    """Read an exact, finite decimal, or say which field is at fault.
+    """Read an exact decimal of at most 12 decimal places, or say which field is at fault."""
+    number = _finite(field, value, example)
+    if number % FINEST:
+        raise InvalidSetting(field, "has more than 12 decimal places", f'write "{example}"')
+    return number
 
-    A float is refused even if it looks round: `0.1` is not a tenth, and a budget of ten
-    tenths must be exactly one.
-    """
+
+def nano(field: str, value: type_of_decimal, *, example: str = "0.01") -> int:
+    """Round a positive decimal *down* to whole nano-units: never more than was asked for."""
+    number = _finite(field, value, example)
+    units = int(number.quantize(Decimal(1) / NANO, rounding=ROUND_DOWN) * NANO)
+    if units <= 0:
+        raise InvalidSetting(
+            field, "must be positive, at least 0.000000001", f'write for example "{example}"'
+        )
+    return units
+
+
+def _finite(field: str, value: type_of_decimal, example: str) -> Decimal:
+    """Why no float, even one that looks round: `0.1` is not a tenth, but ten are to be one."""
     if isinstance(value, bool) or not isinstance(value, Decimal | int | str):
         raise NotExact(
             field,
@@ -25,17 +43,8 @@ def decimal(field: str, value: type_of_decimal, *, example: str = "10") -> Decim
         number = Decimal(value)
     except InvalidOperation:
         number = Decimal("NaN")
-    if not number.is_finite():
-        raise InvalidSetting(field, "not a finite decimal", f'write for example "{example}"')
-    return number
-
-
-def nano(field: str, value: type_of_decimal, *, example: str = "0.01") -> int:
-    """Round a positive decimal *down* to whole nano-units: never more than was asked for."""
-    number = decimal(field, value, example=example)
-    units = int(number * NANO)
-    if number <= 0 or units == 0:
+    if not number.is_finite() or abs(number) >= LARGEST:
         raise InvalidSetting(
-            field, "must be positive, at least 0.000000001", f'write for example "{example}"'
+            field, "not a finite decimal below 10**15", f'write for example "{example}"'
         )
-    return units
+    return number

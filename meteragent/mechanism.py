@@ -127,7 +127,7 @@ class TruncatedGeometric:
     def expected_error(self, level: int | None = None) -> float:
         """Mean of |released - level| in watts; at no level, that of unclamped noise."""
         alpha, gap = math.exp(-self._rate), -math.expm1(-self._rate)
-        room = sum(1 - self._power(side) for side in self._sides(level))
+        room = -sum(math.expm1(-self._rate * side) for side in self._sides(level))
         return float(self.domain.step) * room * alpha / (gap * (1 + alpha))
 
     def error_quantile(self, share: float, level: int | None = None) -> float:
@@ -168,10 +168,11 @@ def matrix(top: int, alpha: Number) -> list[list[Number]]:
 
 
 def _thresholds(top: int, alpha: Decimal) -> list[int]:
-    """`P(noise <= j) * 2**320` for j in -top..top-1, rounded down to integers.
+    """`P(noise <= j) * 2**320` for j in -top..top-1, as integers.
 
     Noise beyond `top` either way clamps to an end of the domain whatever the level was, so
-    these thresholds are all there is to know. None is rounded to 0 or 1.
+    these thresholds are all there is to know. Tails are rounded down on both sides alike,
+    and none to nothing.
     """
     scale = 2 ** (WORDS * WORD_BITS)
     powers = accumulate(repeat(alpha, top - 1), lambda power, a: power * a, initial=alpha)
