@@ -15,7 +15,7 @@ FINEST = Decimal("1e-12")
 def decimal(field: str, value: type_of_decimal, *, example: str = "10") -> Decimal:
     """Read an exact decimal of at most 12 decimal places, or say which field is at fault."""
     number = _finite(field, value, example)
-    if number % FINEST:
+    if number and (number.adjusted() < FINEST.adjusted() or number % FINEST):
         raise InvalidSetting(field, "has more than 12 decimal places", f'write "{example}"')
     return number
 
@@ -43,7 +43,7 @@ def _finite(field: str, value: type_of_decimal, example: str) -> Decimal:
         number = Decimal(value)
     except InvalidOperation:
         number = Decimal("NaN")
-    if not number.is_finite() or abs(number) >= LARGEST:
+    if not number.is_finite() or number.copy_abs() >= LARGEST:
         raise InvalidSetting(
             field, "not a finite decimal below 10**15", f'write for example "{example}"'
         )
