@@ -1,0 +1,106 @@
+"""Every registered query is lawful, and the checker knows one that is not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meteragent.query import NAMED, Query, query
+from tests.laws.lawful import broken_laws, pairs_of_windows, percentiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from meteragent.domain import Levels
+    from meteragent.query import Answers, Windows
+
+PERCENTILES = ["p0", "p5", "p29", "p50", "p95", "p99.9", "p99.999999"]
+
+
+def unlawful(queries: Iterable[Query], pair: tuple[Levels, Levels, int]) -> dict[str, set[str]]:
+    verdicts = {q.name: broken_laws(q, *pair) for q in queries}
+    return {name: broken for name, broken in verdicts.items() if broken}
+
+
+@given(pairs_of_windows())
+def test_every_registered_query_is_lawful(pair: tuple[Levels, Levels, int]) -> None:
+    assert unlawful(NAMED.values(), pair) == {}
+
+
+@given(pairs_of_windows(), st.sampled_from(PERCENTILES) | percentiles())
+def test_every_percentile_is_lawful(pair: tuple[Levels, Levels, int], name: str) -> None:
+    assert unlawful([query(name)], pair) == {}
+
+
+def mean_half_even(windows: Windows) -> Answers:
+    present = np.maximum(windows.present, 1)
+    mean: Answers = np.rint(windows.total / present).astype(np.int64)
+    return mean[:, np.newaxis]
+
+
+def percentile_of_floats(percent: float) -> Query:
+    def answer(windows: Windows) -> Answers:
+        ranks = [math.floor(percent / 100 * int(m) + 1) - 1 for m in windows.present]
+        return windows.ranked(np.array(ranks))
+
+    return Query(f"p{percent:g}", answer)
+
+
+def interpolated(windows: Windows) -> Answers:
+    middle: Answers = np.rint(np.median(windows.levels, axis=1)).astype(np.int64)
+    return middle[:, np.newaxis]
+
+
+def blind_to_absence(windows: Windows) -> Answers:
+    slots = windows.levels.shape[1]
+    mean: Answers = (2 * windows.total + slots) // (2 * slots)
+    return mean[:, np.newaxis]
+
+
+def inverted(windows: Windows) -> Answers:
+    largest: Answers = windows.levels.max(axis=1).astype(np.int64)
+    return -largest[:, np.newaxis]
+
+
+def window(*levels: int) -> Levels:
+    return np.array([levels], dtype=np.int16)
+
+
+HUNDRED = window(*range(100))
+
+
+@pytest.mark.parametrize(
+    ("planted", "levels", "law"),
+    [
+        (Query("half-even", mean_half_even), window(0, 1), "shift-equivariant"),
+        (percentile_of_floats(29), HUNDRED, "rank"),
+        (Query("interpolated", interpolated), window(0, 1), "shift-equivariant"),
+        (Query("blind", blind_to_absence), window(7, -1), "absence"),
+        (Query("inverted", inverted), window(3, 5), "monotone"),
+        (Query("off", lambda w: NAMED["avg"].answer(w) + 1), window(0, 0), "zero"),
+    ],
+    ids=lambda value: value.name if isinstance(value, Query) else "",
+)
+def test_a_query_that_breaks_a_law_cannot_be_registered_unnoticed(
+    planted: Query, levels: Levels, law: str
+) -> None:
+    registered = {**NAMED, planted.name: planted}
+    broken = unlawful(registered.values(), (levels, np.maximum(levels - 1, -1), 1))
+    assert broken.keys() == {planted.name}
+    assert law in broken[planted.name]
+
+
+def test_one_float_rank_moves_the_percentile_by_a_whole_reading() -> None:
+    assert broken_laws(percentile_of_floats(29), HUNDRED, HUNDRED, 1) == {"rank"}
+    assert broken_laws(query("p29"), HUNDRED, HUNDRED, 1) == set()
+
+
+def test_a_slot_by_slot_query_that_looks_elsewhere_is_unlawful() -> None:
+    sorting = replace(NAMED["reading"], answer=lambda w: np.maximum(w.ordered, 0).astype(np.int64))
+    assert "absence" in broken_laws(sorting, window(3, -1), window(3, -1), 1)
