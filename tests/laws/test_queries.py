@@ -1,4 +1,8 @@
-"""Every registered query is lawful, and the checker knows one that is not."""
+"""Every registered query is lawful, and the checker knows one that is not.
+
+Of the counter-examples, half-even rounding breaks the promise of privacy (see
+`test_small_worlds`), a rank in floats only the meaning of the word percentile.
+"""
 
 from __future__ import annotations
 
