@@ -1,8 +1,8 @@
 """Sliding-horizon privacy accounts, in whole nano-units of epsilon per watt.
 
 The promise (`mechanism.md`, claim 6): over any stretch of a meter's life of length
-`horizon`, counted in whole windows, the losses of all releases that touch it add up to at
-most `budget`. Windows that overlap the stretch from before count too, so with hopping
+`horizon` that starts or ends with a window, the losses of all releases that touch it add up
+to at most `budget`. Windows that overlap the stretch from before count too, so with hopping
 windows an account looks back over `horizon + size - hop` of window starts.
 
 An account is a ring of buckets, each the sum of what a few neighbouring windows spent. A
@@ -29,7 +29,11 @@ NEVER = -(2**62)
 
 MOST_BUCKETS = 128
 REACH_BACK = 16  # buckets behind the newest that a late charge may still go to
-MOST_BUDGET = 2**62
+MOST_BUDGET = 2**48
+"""No budget is larger, so a bucket that spent as much fills any; no sum of a ring overflows."""
+
+LONGEST = 2**50  # milliseconds: 35 thousand years
+SPARE = 4  # a fleet that grows gets room for a quarter more
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +52,13 @@ class Terms:
     partial: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("budget", "horizon", "size", "hop"):
-            _whole(name, getattr(self, name))
-        for cost in self.costs:
-            _whole("costs", cost)
+        _whole("budget", self.budget, MOST_BUDGET)
+        for name in ("horizon", "size", "hop"):
+            _whole(name, getattr(self, name), LONGEST)
         if not self.costs:
             raise InvalidSetting("costs", "is empty", "name at least one query")
-        if self.budget > MOST_BUDGET:
-            raise InvalidSetting("budget", "is too large to count", "write a smaller one")
+        for cost in self.costs:
+            _whole("costs", cost, MOST_BUDGET // len(self.costs))
         if self.horizon < self.size:
             raise InvalidSetting(
                 "horizon", "is shorter than a window", f"write at least {self.size} ms"
@@ -67,8 +70,8 @@ class Terms:
 
     @property
     def windows(self) -> int:
-        """The most windows that touch one horizon."""
-        return -(-(self.horizon + self.size - self.hop) // self.hop)
+        """How many windows touch a horizon that starts or ends with a window."""
+        return -(-self.horizon // self.hop) + -(-self.size // self.hop) - 1
 
     @property
     def bucket_windows(self) -> int:
@@ -90,6 +93,11 @@ class Terms:
         """The width of a bucket in milliseconds."""
         return self.bucket_windows * self.hop
 
+    @property
+    def reach(self) -> int:
+        """From the start of a bucket to the end of its last window, in milliseconds."""
+        return self.bucket - self.hop + self.size
+
 
 class Ledger:
     """The accounts of many meters under one set of terms, and what each has released."""
@@ -98,14 +106,15 @@ class Ledger:
         self.terms = terms
         self.ring = terms.span + REACH_BACK
         self._prices = np.cumsum([0, *terms.costs], dtype=np.int64)
-        narrow = terms.budget <= np.iinfo(np.int32).max
+        narrow = terms.budget < np.iinfo(np.int32).max
         self.buckets = np.zeros((0, self.ring), dtype=np.int32 if narrow else np.int64)
-        """buckets[account, bucket % ring]: what was spent"""
-        self.head = np.empty(0, dtype=np.int64)
+        """buckets[account, bucket % ring]: what was spent, or `full`"""
+        self.full = full(self.buckets.dtype)
+        self.head = np.zeros(0, dtype=np.int64)
         """The newest bucket of each account."""
-        self.spent = np.empty(0, dtype=np.int64)
+        self.spent = np.zeros(0, dtype=np.int64)
         """The sum of the span of buckets that ends with the head."""
-        self.released_until = np.empty(0, dtype=np.int64)
+        self.released_until = np.zeros(0, dtype=np.int64)
         """The end of each meter's last window that was released or suppressed."""
         self.grow(accounts)
 
@@ -113,26 +122,28 @@ class Ledger:
         return len(self.head)
 
     def grow(self, accounts: int) -> None:
-        """Make room for at least this many accounts."""
-        new = accounts - len(self)
-        if new > 0:
-            self.buckets = np.concatenate(
-                [self.buckets, np.zeros((new, self.ring), dtype=self.buckets.dtype)]
-            )
-            self.head = np.concatenate([self.head, np.full(new, NEVER)])
-            self.spent = np.concatenate([self.spent, np.zeros(new, dtype=np.int64)])
-            self.released_until = np.concatenate([self.released_until, np.full(new, NEVER)])
+        """Make room for at least this many accounts; those not asked for yet are empty."""
+        had = len(self)
+        if accounts > had:
+            room = max(accounts, had + had // SPARE)
+            self.buckets = _longer(self.buckets, room)
+            self.head = _longer(self.head, room)
+            self.spent = _longer(self.spent, room)
+            self.released_until = _longer(self.released_until, room)
+            self.head[had:] = self.released_until[had:] = NEVER
+            self.buckets[had:accounts] = 0  # asks the system for memory now, not in a charge
 
     def charge(self, accounts: Integers, starts: Integers) -> Integers:
         """Pay for one window per account; answer how many leading queries each may release.
 
-        Precondition: no account twice in one call. Postcondition: no run of `span` buckets
-        of any account exceeds the budget. Why here: the debit comes before the answer, so
-        nothing is released that has not been paid.
+        Precondition: no account twice in one call, which is checked. Postcondition: no run
+        of `span` buckets of any account exceeds the budget. Why here: the debit comes before
+        the answer, so nothing is released that has not been paid.
         """
         accounts, starts = _integers("accounts", accounts), _integers("starts", starts)
+        _refuse_twice(accounts)
         buckets = starts // self.terms.bucket
-        left = self._left(accounts, buckets)
+        left = self._left_after_advance(accounts, buckets)
         queries = len(self.terms.costs)
         granted = np.searchsorted(self._prices, left, side="right") - 1
         if not self.terms.partial:
@@ -144,98 +155,87 @@ class Ledger:
         self.spent[accounts] += np.where(buckets > self.head[accounts] - self.terms.span, price, 0)
         return granted
 
-    def _left(self, accounts: Integers, buckets: Integers) -> Integers:
+    def _left_after_advance(self, accounts: Integers, buckets: Integers) -> Integers:
         """What each account may still spend in its bucket, after moving on to it."""
         behind = buckets < self.head[accounts]
         self._advance(accounts[~behind], buckets[~behind])
         left = self.terms.budget - self.spent[accounts]
-        if behind.any():
-            left[behind] = self._left_behind(accounts[behind], buckets[behind])
+        left[behind] = self._left_behind(accounts[behind], buckets[behind])
         return np.maximum(left, 0)
 
     def _left_behind(self, accounts: Integers, buckets: Integers) -> Integers:
         """The same for buckets behind the head: every run that contains them must hold."""
         span, head = self.terms.span, self.head[accounts]
-        back = (head - buckets)[:, np.newaxis]
-        newest_first = self.aligned(accounts)
-        sums = np.cumsum(newest_first, axis=1)
-        runs = sums[:, span - 1 :].copy()  # runs[account, e]: ends e buckets behind the head
-        runs[:, 1:] -= sums[:, :-span]
-        ends_behind = np.arange(runs.shape[1])
-        contains = (ends_behind <= back) & (ends_behind > back - span)
-        fullest = np.where(contains, runs, 0).max(axis=1)
-        too_old = head - buckets > REACH_BACK
-        return np.where(too_old, 0, self.terms.budget - fullest)
+        behind = head - buckets
+        run = self.spent[accounts]
+        fullest = np.where(behind < span, run, 0)
+        for end in range(1, min(REACH_BACK, behind.max(initial=0)) + 1):
+            run += self._at(accounts, head - end - span + 1) - self._at(accounts, head - end + 1)
+            contains = (end <= behind) & (behind < end + span)
+            fullest = np.maximum(fullest, np.where(contains, run, 0))
+        return np.where(behind > REACH_BACK, 0, self.terms.budget - fullest)
+
+    def _at(self, accounts: Integers, buckets: Integers) -> Integers:
+        return self.buckets[accounts, buckets % self.ring].astype(np.int64)
 
     def _advance(self, accounts: Integers, buckets: Integers) -> None:
         """Move heads forward to `buckets`, letting what falls out of the span go."""
-        by_one = buckets == self.head[accounts] + 1
-        self._advance_by_one(accounts[by_one])
         self._start_anew(accounts, buckets)
-        further = buckets > self.head[accounts]
-        if further.any():
-            self._advance_far(accounts[further], buckets[further])
-
-    def _advance_by_one(self, accounts: Integers) -> None:
-        head = self.head[accounts] + 1
-        self.head[accounts] = head
-        self.spent[accounts] -= self.buckets[accounts, (head - self.terms.span) % self.ring]
-        self.buckets[accounts, head % self.ring] = 0
+        while len(accounts):
+            behind = self.head[accounts] < buckets
+            accounts, buckets = accounts[behind], buckets[behind]
+            head = self.head[accounts] + 1
+            self.spent[accounts] -= self._at(accounts, head - self.terms.span)
+            self.buckets[accounts, head % self.ring] = 0
+            self.head[accounts] = head
 
     def _start_anew(self, accounts: Integers, buckets: Integers) -> None:
         """Accounts that are new, or were silent for longer than a ring."""
         anew = buckets - self.head[accounts] >= self.ring
         accounts, buckets = accounts[anew], buckets[anew]
-        self.buckets[accounts] = 0
+        self.buckets[accounts[self.head[accounts] != NEVER]] = 0
         self.spent[accounts] = 0
         self.head[accounts] = buckets
 
-    def _advance_far(self, accounts: Integers, buckets: Integers) -> None:
-        ages = np.arange(self.ring)
-        ahead = (buckets - self.head[accounts])[:, np.newaxis]
-        kept = np.where(ages + ahead < self.ring, self.aligned(accounts), 0)
-        self.buckets[accounts[:, np.newaxis], self._positions(accounts)] = kept
-        self.spent[accounts] = np.where(ages + ahead < self.terms.span, kept, 0).sum(axis=1)
-        self.head[accounts] = buckets
-
-    def aligned(self, accounts: Integers) -> Integers:
-        """aligned[account, age]: what was spent so many buckets before each head."""
-        return self.buckets[accounts[:, np.newaxis], self._positions(accounts)].astype(np.int64)
-
-    def _positions(self, accounts: Integers) -> Integers:
-        return (self.head[accounts][:, np.newaxis] - np.arange(self.ring)) % self.ring
-
     def settle(self, accounts: Integers, until: Integers) -> None:
         """Note that every window ending by `until` has been decided, for good."""
+        until = _integers("until", until)
         self.released_until[accounts] = np.maximum(self.released_until[accounts], until)
 
     def left(self, accounts: Integers, now: int) -> Integers:
         """What each account may spend on a window that starts at `now`; changes nothing."""
-        ages = np.arange(self.ring) + (now // self.terms.bucket - self.head[accounts])[:, None]
-        within = np.where(ages < self.terms.span, self.aligned(accounts), 0).sum(axis=1)
-        left: Integers = np.maximum(self.terms.budget - within, 0)
-        return left
+        bucket = _integers("now", np.asarray(now)) // self.terms.bucket
+        head, span = self.head[accounts], self.terms.span
+        spent = np.where(bucket < head + span, self.spent[accounts], 0)
+        left: Integers = self.terms.budget - spent
+        behind = np.flatnonzero(bucket < head)
+        left[behind] = self._left_behind(accounts[behind], np.full(len(behind), bucket))
+        ahead = np.flatnonzero((bucket > head) & (bucket < head + span))
+        while len(ahead):
+            head[ahead] += 1
+            left[ahead] += self._at(accounts[ahead], head[ahead] - span)
+            ahead = ahead[head[ahead] < bucket]
+        return np.maximum(left, 0)
 
     def history(self, account: int) -> dict[int, int]:
         """Bucket start in milliseconds -> nano-units spent, for every bucket that spent."""
         head, width = int(self.head[account]), self.terms.bucket
-        spent = self.aligned(np.array([account]))[0].tolist()
-        return {(head - age) * width: s for age, s in enumerate(spent) if s}
+        buckets = range(head, head - self.ring, -1)
+        spent = {b * width: int(self.buckets[account, b % self.ring]) for b in buckets}
+        return {start: nano for start, nano in spent.items() if nano}
 
     def merge(self, accounts: Integers, other: "Ledger", others: Integers) -> None:
         """Take over what `other`, a ledger under the same terms, knows of these meters.
 
         Both sides are states of one history, so the larger bucket is the later one:
-        merging is idempotent, and order does not matter.
+        merging is idempotent, and order does not matter. `other` is used up.
         """
         if other.terms != self.terms:
             raise InvalidSetting("terms", "differ", "load the snapshot under the ledger's own")
         newest = np.maximum(self.head[accounts], other.head[others])
         self._advance(accounts, newest)
         other._advance(others, newest)  # noqa: SLF001 - the same class
-        both = np.maximum(self.buckets[accounts], other.buckets[others])
-        self.buckets = self.buckets.astype(both.dtype, copy=False)
-        self.buckets[accounts] = both
+        self.buckets[accounts] = np.maximum(self.buckets[accounts], other.buckets[others])
         self.recount(accounts)
         self.settle(accounts, other.released_until[others])
 
@@ -247,14 +247,31 @@ class Ledger:
         self.spent[accounts] = everything - out_of_span.sum(axis=1, dtype=np.int64)
 
 
-def _whole(name: str, value: int) -> None:
+def full(kind: np.dtype[np.signedinteger]) -> int:
+    """The entry of a bucket that spent as much as this or more, which is beyond any budget."""
+    return min(np.iinfo(kind).max, MOST_BUDGET)
+
+
+def _longer(column: Integers, length: int) -> Integers:
+    longer = np.zeros((length, *column.shape[1:]), dtype=column.dtype)
+    longer[: len(column)] = column
+    return longer
+
+
+def _whole(name: str, value: int, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise NotExact(name, f"{type(value).__name__} is not a whole number", "write an integer")
-    if value <= 0:
-        raise InvalidSetting(name, "must be positive", "write a whole number above 0")
+    if not 0 < value <= most:
+        raise InvalidSetting(name, "is out of bounds", f"write a whole number in 1..{most}")
 
 
 def _integers(name: str, values: Integers) -> Integers:
     if values.dtype.kind != "i":
         raise NotExact(name, f"{values.dtype} is not a whole number type", "pass int64")
     return values
+
+
+def _refuse_twice(accounts: Integers) -> None:
+    ascending = (accounts[1:] > accounts[:-1]).all()
+    if not ascending and len(np.unique(accounts)) < len(accounts):
+        raise ValueError("an account is charged twice in one call; one of the two would be free")

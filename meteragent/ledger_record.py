@@ -5,86 +5,119 @@ Little endian, one record per meter; the latest of a meter holds all there is to
     magic    4 bytes   "mtrL"
     item     uint16    bytes per entry of `spent`: 4 or 8
     ring     uint16    number of entries
-    bucket   int64     width of a bucket in milliseconds
-    head     int64     the newest bucket; bucket `b` covers window starts from `b * bucket` on
+    bucket   int64     width of a bucket: bucket `b` covers window starts from `b * bucket` on
+    reach    int64     from a bucket's start to the end of its last window
+    head     int64     the newest bucket
     until    int64     every window ending by then has been decided
     spent    item * ring   `spent[i]`: nano-units of the newest bucket `b <= head`, b % ring == i
+
+Times are in milliseconds. An entry of `full(item)` means that much or more.
 """
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.errors import LedgerDamaged
-from meteragent.ledger import MOST_BUCKETS, NEVER, Integers, Ledger, Terms
+from meteragent.ledger import (
+    LONGEST,
+    MOST_BUCKETS,
+    MOST_BUDGET,
+    NEVER,
+    REACH_BACK,
+    Integers,
+    Ledger,
+    Terms,
+    full,
+)
 
 MAGIC = b"mtrL"
-_LAYOUT_BYTES = 16  # what records must share to be read as one array
+_LAYOUT_OF = itemgetter(slice(24))  # what records must share to be read as one array
+_LATEST = 2**60
+_CHUNK = 1024  # records at a time, so that temporaries stay in the processor's cache
 
 
 def dump(ledger: Ledger, accounts: Integers) -> list[bytes]:
     """Write these accounts as records, in their order."""
+    records: list[bytes] = []
     item = ledger.buckets.dtype.itemsize
-    records = np.zeros(len(accounts), dtype=_layout(ledger.ring, item))
-    records["magic"] = MAGIC
-    records["item"] = item
-    records["ring"] = ledger.ring
-    records["bucket"] = ledger.terms.bucket
-    records["head"] = ledger.head[accounts]
-    records["until"] = ledger.released_until[accounts]
-    records["spent"] = ledger.buckets[accounts]
-    raw, length = records.tobytes(), records.dtype.itemsize
-    return [raw[i : i + length] for i in range(0, len(raw), length)]
+    layout = _layout(ledger.ring, item)
+    for first in range(0, len(accounts), _CHUNK):
+        some = accounts[first : first + _CHUNK]
+        table = np.empty(len(some), dtype=layout)
+        table["magic"] = MAGIC
+        table["item"] = item
+        table["ring"] = ledger.ring
+        table["bucket"] = ledger.terms.bucket
+        table["reach"] = ledger.terms.reach
+        table["head"] = ledger.head[some]
+        table["until"] = ledger.released_until[some]
+        table["spent"] = ledger.buckets[some]
+        records += table.view(f"V{layout.itemsize}").tolist()
+    return records
 
 
 def load(terms: Terms, records: Sequence[bytes]) -> Ledger:
     """Read the accounts of these records, in their order, under possibly other terms.
 
-    Other terms only ever make the past look dearer: a bucket is billed to the latest one
-    it touches, and a stretch that the record no longer remembers but the new horizon needs
-    is billed at the whole budget.
+    Other terms only ever make the past look dearer: see `_bill_again`.
     """
     ledger = Ledger(terms, len(records))
-    alike: dict[bytes, list[int]] = {}
-    for i, record in enumerate(records):
-        alike.setdefault(record[:_LAYOUT_BYTES], []).append(i)
-    for layout, members in alike.items():
-        parsed = _parse(layout, [records[i] for i in members])
-        accounts = np.array(members)
-        ledger.released_until[accounts] = parsed["until"]
-        if (parsed["spent"].shape[1], parsed["bucket"][0]) == (ledger.ring, terms.bucket):
-            _copy(ledger, accounts, parsed)
-        else:
-            known = parsed["head"] != NEVER
-            _bill_again(ledger, accounts[known], parsed[known])
-    ledger.recount(np.arange(len(records)))
+    for first in range(0, len(records), _CHUNK):
+        some = records[first : first + _CHUNK]
+        layouts = list(map(_LAYOUT_OF, some))
+        for layout in set(layouts):
+            members = [i for i, its in enumerate(layouts) if its == layout]
+            parsed = _parse(layout, [some[i] for i in members])
+            _enter(ledger, first + np.array(members), parsed)
     return ledger
 
 
-def _copy(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) -> None:
-    ledger.buckets = ledger.buckets.astype(
-        np.promote_types(ledger.buckets.dtype, parsed["spent"].dtype), copy=False
-    )
-    ledger.buckets[accounts] = parsed["spent"]
-    ledger.head[accounts] = parsed["head"]
+def _enter(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) -> None:
+    ledger.released_until[accounts] = parsed["until"]
+    spent, kept_as = parsed["spent"], (parsed["bucket"][0], parsed["reach"][0])
+    if (spent.dtype, spent.shape[1], *kept_as) == (
+        ledger.buckets.dtype,
+        ledger.ring,
+        ledger.terms.bucket,
+        ledger.terms.reach,
+    ):
+        ledger.buckets[accounts] = spent
+        ledger.head[accounts] = parsed["head"]
+    else:
+        known = parsed["head"] != NEVER
+        _bill_again(ledger, accounts[known], parsed[known])
+    ledger.recount(accounts)
 
 
 def _bill_again(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) -> None:
-    """Enter buckets of another width or number into this ledger's own."""
-    spent, head = parsed["spent"].astype(np.int64), parsed["head"][:, np.newaxis]
-    width, ring, own = int(parsed["bucket"][0]), spent.shape[1], ledger.terms.bucket
-    bucket = head - (head - np.arange(ring)) % ring
-    latest = ((bucket + 1) * width - 1) // own
-    newest = latest.max(axis=1, keepdims=True)
-    forgotten = ((head - ring + 1) * width - 1) // own
-    entries = np.concatenate([latest, forgotten], axis=1)
-    bills = np.concatenate([spent, np.full_like(forgotten, ledger.terms.budget)], axis=1)
-    held = entries > newest - ledger.ring
-    rows = np.broadcast_to(accounts[:, np.newaxis], bills.shape)[held]
-    ledger.buckets = ledger.buckets.astype(np.int64)
-    np.add.at(ledger.buckets, (rows, entries[held] % ledger.ring), bills[held])
-    ledger.head[accounts] = newest[:, 0]
+    """Enter amounts that were kept under other terms.
+
+    Postcondition: no charge from now on, with all that was spent before, overdraws a horizon
+    under the new terms. Each old bucket is billed to our first window that ends no earlier
+    than its last; what the record no longer remembers is billed beyond any budget; and no
+    charge reaches back behind the last bill.
+    """
+    bucket, reach, head = (parsed[name].astype(np.int64) for name in ("bucket", "reach", "head"))
+    spent = parsed["spent"].T
+    ring, beyond = len(spent), full(spent.dtype)
+
+    def entry(old: Integers) -> Integers:
+        least_start = old * bucket + reach - ledger.terms.size
+        return -(-least_start // ledger.terms.hop) // ledger.terms.bucket_windows
+
+    entries = np.array([entry(head - (head - i) % ring) for i in range(ring)])
+    forgotten = entry(head - ring)
+    newest = np.where(spent > 0, entries, forgotten).max(axis=0)
+    ledger.head[accounts] = newest + REACH_BACK
+    whole = np.full_like(head, MOST_BUDGET)
+    for where, amount in zip([*entries, forgotten], [*spent, whole], strict=True):
+        held = where > ledger.head[accounts] - ledger.ring
+        ours = accounts[held], where[held] % ledger.ring
+        bill = np.where(amount < beyond, amount, MOST_BUDGET)[held]
+        ledger.buckets[ours] = np.minimum(ledger.buckets[ours] + bill, ledger.full)
 
 
 def _layout(ring: int, item: int) -> np.dtype[np.void]:
@@ -94,6 +127,7 @@ def _layout(ring: int, item: int) -> np.dtype[np.void]:
             ("item", "<u2"),
             ("ring", "<u2"),
             ("bucket", "<i8"),
+            ("reach", "<i8"),
             ("head", "<i8"),
             ("until", "<i8"),
             ("spent", f"<i{item}", (ring,)),
@@ -109,6 +143,18 @@ def _parse(layout: bytes, records: list[bytes]) -> NDArray[np.void]:
     if {len(record) for record in records} != {dtype.itemsize}:
         raise LedgerDamaged("a ledger record is cut short or too long")
     parsed: NDArray[np.void] = np.frombuffer(b"".join(records), dtype=dtype)
-    if (parsed["bucket"] <= 0).any() or (parsed["spent"] < 0).any():
+    if not _possible(parsed):
         raise LedgerDamaged("a ledger record holds numbers that no account can have")
     return parsed
+
+
+def _possible(parsed: NDArray[np.void]) -> bool:
+    """Whether sums and products of these numbers stay within 64 bits."""
+    bucket, spent, head, until = (parsed[name] for name in ("bucket", "spent", "head", "until"))
+    lengths, new = np.concatenate([bucket, parsed["reach"]]), head == NEVER
+    return bool(
+        (lengths.min() > 0 and lengths.max() <= 2 * LONGEST)
+        and (spent.min() >= 0 and spent.max() <= MOST_BUDGET and not spent[new].any())
+        and (new | (np.abs(head) <= _LATEST // bucket)).all()
+        and ((until == NEVER) | (np.abs(until) <= _LATEST)).all()
+    )
