@@ -1,7 +1,6 @@
 import os
 import resource
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -176,8 +175,8 @@ def test_a_path_exchanged_after_the_opening_changes_nothing(
 ) -> None:
     key, real_open = keyfile.load(SecretFile(path)), os.open
 
-    def open_then_exchange(*arguments: Any) -> int:
-        descriptor = real_open(*arguments)
+    def open_then_exchange(name: Path, flags: int) -> int:
+        descriptor = real_open(name, flags)
         public.replace(path)
         return descriptor
 
@@ -190,9 +189,9 @@ def test_a_path_exchanged_just_before_the_opening_is_refused(
 ) -> None:
     real_open = os.open
 
-    def exchange_then_open(*arguments: Any) -> int:
+    def exchange_then_open(name: Path, flags: int) -> int:
         public.replace(path)
-        return real_open(*arguments)
+        return real_open(name, flags)
 
     monkeypatch.setattr(os, "open", exchange_then_open)
     assert "open to others" in refusal(SecretFile(path)).problem
