@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -87,16 +86,13 @@ def noise(thresholds: Sequence[int], words: Sequence[int]) -> int:
     return next((j for j, t in enumerate(thresholds, start=-top) if uniform < t), top)
 
 
-@dataclass
 class GivenWords:
     """Words as a test wants them, `rows[window, output, depth]`; counts how often it is asked."""
 
-    rows: NDArray[np.uint64]
-    asked: int = 0
-
-    @property
-    def first(self) -> NDArray[np.uint64]:
-        return self.rows[:, :, 0]
+    def __init__(self, rows: NDArray[np.uint64]) -> None:
+        self.rows = rows
+        self.first = rows[:, :, 0]
+        self.asked = 0
 
     def further(self, window: int, output: int, depth: int) -> int:
         self.asked += 1
