@@ -152,7 +152,7 @@ class Cluster:
             done = self.runtime.run(
                 self.directory,
                 "kafka.tools.StorageTool",
-                *("format", "--cluster-id", cluster_id, "--config", str(properties)),
+                *("format", f"--cluster-id={cluster_id}", "--config", str(properties)),
                 *scram_users(passwords),
             )
             if done.returncode:

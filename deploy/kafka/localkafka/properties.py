@@ -63,6 +63,8 @@ _QUICK = {
     "log.initial.task.delay.ms": 500,
     "log.retention.check.interval.ms": 1000,
     "log.cleaner.backoff.ms": 500,
+    # ... but not unasked: a test may replay readings of any year.
+    "log.retention.ms": -1,
     # Little memory and little disk, so that three brokers fit on a laptop, or on a small tmpfs.
     "log.segment.bytes": 16 << 20,
     "log.index.size.max.bytes": 256 << 10,
