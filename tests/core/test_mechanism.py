@@ -237,7 +237,7 @@ def test_unbiased_is_the_corrected_value_in_watts(setting: Setting) -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_mean_of_the_value_itself_is_off_everywhere_but_in_the_middle(level: int) -> None:
-    mean = sum(p * z for z, p in enumerate(law(FORTY)[level]))
+    mean = sum((p * z for z, p in enumerate(law(FORTY)[level])), start=Fraction(0))
     assert (abs(mean - level) < Fraction(1, 10**9)) == (level == 20)
 
 
