@@ -3,6 +3,7 @@
     MeterAgentError            retriable: would the same call work later?
     ├── InvalidSetting         a value that makes no sense: field, problem, instead
     │   └── NotExact           a float where money-like arithmetic is due
+    ├── ConfigRefused          a configuration, with all its problems at once
     ├── KeyRefused             the noise key is missing, malformed or readable by others
     └── LedgerDamaged          a ledger record that cannot be read; never taken as zero spend
 
@@ -30,6 +31,14 @@ class InvalidSetting(MeterAgentError, ValueError):
 
 class NotExact(InvalidSetting, TypeError):
     """A float reached exact arithmetic, where its hidden binary digits would be billed."""
+
+
+class ConfigRefused(MeterAgentError):
+    """A configuration that cannot be used, with everything that is wrong with it."""
+
+    def __init__(self, problems: list[InvalidSetting]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
 
 
 class KeyRefused(MeterAgentError):

@@ -1,0 +1,10 @@
+"""The configuration: frozen models, read from TOML and the environment."""
+
+from meteragent.config.load import load as load
+from meteragent.config.load import refuse_unreadable as refuse_unreadable
+from meteragent.config.model import Agent as Agent
+from meteragent.config.model import Config as Config
+from meteragent.config.model import Http as Http
+from meteragent.config.model import Log as Log
+
+__all__ = ["Agent", "Config", "Http", "Log", "load", "refuse_unreadable"]

@@ -1,0 +1,203 @@
+"""The `[kafka]` tables: where the streams are, and how to prove who we are."""
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from meteragent.config.fields import (
+    File,
+    FromEnvironment,
+    OwnerOnlyFile,
+    Servers,
+    Settings,
+    SomeTime,
+    Text,
+    Topic,
+    refuse,
+    setting,
+)
+from meteragent.config.secrets import needed, once, pair, text_of, useless
+from meteragent.errors import InvalidSetting
+
+_LOGIN = {
+    None: (),
+    "PLAIN": ("username", "password"),
+    "SCRAM-SHA-256": ("username", "password"),
+    "SCRAM-SHA-512": ("username", "password"),
+    "OAUTHBEARER": ("token",),
+}
+"""What each mechanism logs in with."""
+
+
+class Security(Settings):
+    """How connections are encrypted, and who connects. Certificates and keys are PEM files."""
+
+    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = setting(
+        "What the brokers' listener speaks: SSL encrypts, SASL logs in.",
+        '"SASL_SSL"',
+        default="PLAINTEXT",
+    )
+    ca_file: File | None = setting(
+        "The authority that signed the brokers' certificates; without it, those of the system.",
+        '"ca.pem"',
+        default=None,
+    )
+    cert_file: File | None = setting(
+        "The agent's own certificate, for brokers that ask for one.", '"agent.pem"', default=None
+    )
+    key_file: File | None = setting(
+        "The private key of `cert_file`.", '"agent-key.pem"', default=None
+    )
+    key_password_file: OwnerOnlyFile | None = setting(
+        "Holds the password of `key_file`, if it has one.",
+        '"credential:kafka-key-password"',
+        default=None,
+    )
+    key_password: FromEnvironment | None = setting("The same, without a file.", '"…"', default=None)
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None = setting(
+        "How to log in.", '"SCRAM-SHA-512"', default=None
+    )
+    username: Text | None = setting("Who logs in.", '"meteragent"', default=None)
+    password_file: OwnerOnlyFile | None = setting(
+        "Holds the password of `username`.", '"credential:kafka-password"', default=None
+    )
+    password: FromEnvironment | None = setting("The same, without a file.", '"…"', default=None)
+    token_file: OwnerOnlyFile | None = setting(
+        "Holds the OAUTHBEARER token; read again whenever one is asked for.",
+        '"/run/kafka/token"',
+        default=None,
+    )
+
+    @property
+    def encrypts(self) -> bool:
+        """Whether connections are TLS."""
+        return self.protocol in {"SSL", "SASL_SSL"}
+
+    @property
+    def logs_in(self) -> bool:
+        """Whether connections begin with SASL."""
+        return self.protocol in {"SASL_PLAINTEXT", "SASL_SSL"}
+
+    def read_password(self) -> str | None:
+        """The password of `username`."""
+        return text_of("kafka.security.password", self.password, self.password_file)
+
+    def read_key_password(self) -> str | None:
+        """The password of `key_file`."""
+        return text_of("kafka.security.key_password", self.key_password, self.key_password_file)
+
+    def read_token(self) -> str | None:
+        """The token, as its file holds it now."""
+        return text_of("kafka.security.token", None, self.token_file)
+
+    @model_validator(mode="after")
+    def _is_coherent(self) -> "Security":
+        refuse([*self._encryption(), *self._login()])
+        return self
+
+    def _encryption(self) -> list[InvalidSetting]:
+        if not self.encrypts:
+            why = f"because {self.protocol} does not encrypt"
+            return [r for n in ("ca", "cert", "key", "key_password") for r in useless(self, n, why)]
+        locked = needed(self, "key", "which a password needs") if self.key_password_file else []
+        return [*pair(self, "cert", "key"), *once(self, "key_password"), *locked]
+
+    def _login(self) -> list[InvalidSetting]:
+        if self.logs_in and not self.mechanism:
+            return needed(self, "mechanism", f"which {self.protocol} needs")
+        if self.mechanism and not self.logs_in:
+            return useless(self, "mechanism", f"because {self.protocol} does not log in")
+        wanted = _LOGIN[self.mechanism]
+        why = f"with mechanism {self.mechanism}" if self.mechanism else "without a mechanism"
+        return [
+            *once(self, "password"),
+            *(r for n in wanted for r in needed(self, n, f"which {self.mechanism} needs")),
+            *(
+                r
+                for n in ("username", "password", "token")
+                if n not in wanted
+                for r in useless(self, n, why)
+            ),
+        ]
+
+
+class Kafka(Settings):
+    """Where readings come from and where releases go."""
+
+    bootstrap_servers: Servers = setting(
+        "Brokers to ask first: a list, or a text with commas.",
+        '["kafka-1:9092", "kafka-2:9092"]',
+        default=["localhost:9092"],
+    )
+    group: Text = setting(
+        "The consumer group; with topic and partition it names the transactions.",
+        '"meteragent"',
+        default="meteragent",
+    )
+    input: Topic = setting(
+        "Readings, keyed by meter.", '"meter.readings"', default="meter.readings"
+    )
+    output: Topic = setting(
+        "Releases, keyed by meter.", '"meter.sanitized"', default="meter.sanitized"
+    )
+    ledger: Topic = setting(
+        "What each meter has spent; compacted, with the partitions of `input`.",
+        '"meter.ledger"',
+        default="meter.ledger",
+    )
+    rejected: Topic = setting(
+        "Coordinates of records that could not be read, and why.",
+        '"meter.rejected"',
+        default="meter.rejected",
+    )
+    policies: Topic = setting(
+        "The policies behind the releases, once each; compacted.",
+        '"meter.policies"',
+        default="meter.policies",
+    )
+    session_timeout: SomeTime = setting(
+        "Silence after which the group takes an instance for dead.", '"45s"', default="45s"
+    )
+    rebalance_timeout: SomeTime = setting(
+        "How long the group waits for instances to let their partitions go.",
+        '"60s"',
+        default="60s",
+    )
+    transaction_timeout: SomeTime = setting(
+        "Age at which the brokers abort a transaction.", '"60s"', default="60s"
+    )
+    request_timeout: SomeTime = setting(
+        "How long to wait for one answer of a broker.", '"40s"', default="40s"
+    )
+    security: Security = setting("", "[kafka.security]", default={})
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names in here, which libraries may mention in logs."""
+        hosts = (server.rpartition(":")[0] for server in self.bootstrap_servers)
+        return frozenset((self.group, *self._topics().values(), *hosts))
+
+    @model_validator(mode="after")
+    def _is_coherent(self) -> "Kafka":
+        topics = self._topics()
+        refuse(
+            [
+                InvalidSetting(
+                    stream,
+                    "is the topic of another stream too",
+                    f'write for example "{type(self).model_fields[stream].default}"',
+                )
+                for i, (stream, topic) in enumerate(topics.items())
+                if topic in list(topics.values())[:i]
+            ]
+        )
+        return self
+
+    def _topics(self) -> dict[str, str]:
+        return {
+            "input": self.input,
+            "output": self.output,
+            "ledger": self.ledger,
+            "rejected": self.rejected,
+            "policies": self.policies,
+        }

@@ -1,0 +1,182 @@
+"""The whole configuration."""
+
+from functools import cached_property
+from operator import attrgetter
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, model_validator
+
+from meteragent import keyfile
+from meteragent.config.fields import (
+    Batch,
+    Duration,
+    File,
+    FromEnvironment,
+    Host,
+    OwnerOnlyFile,
+    Port,
+    Settings,
+    SomeTime,
+    Text,
+    refuse,
+    setting,
+)
+from meteragent.config.kafka import Kafka
+from meteragent.config.policy import PolicySettings
+from meteragent.config.secrets import once, pair, text_of
+from meteragent.entropy import NoiseKey
+from meteragent.errors import InvalidSetting, KeyRefused
+from meteragent.policy import Policy
+from meteragent.units import format_duration
+
+
+def _some_policies(given: object) -> object:
+    if not isinstance(given, list | tuple) or not given:
+        raise InvalidSetting("policy", "is no list of tables", "write [[policy]]")
+    return given
+
+
+_SHORTER = (
+    ("agent.commit_interval", "agent.progress_deadline"),
+    ("agent.commit_interval", "kafka.transaction_timeout"),
+    ("agent.drain_deadline", "kafka.rebalance_timeout"),
+)
+"""Times of which the first must be shorter than the second."""
+
+
+class Agent(Settings):
+    """How the agent works."""
+
+    key_file: OwnerOnlyFile | None = setting(
+        "Holds the noise key, readable by its owner alone; `meteragent key create` makes it.",
+        '"noise.key"',
+        default=None,
+    )
+    key: FromEnvironment | None = setting(
+        "The 64 hexadecimal digits of the noise key, without a file.", '"…"', default=None
+    )
+    max_skew: Duration = setting(
+        "How far a reading may lie in the future of its record; one clock that is wrong must not "
+        "close everybody's windows.",
+        '"10s"',
+        default="10s",
+    )
+    commit_interval: SomeTime = setting(
+        "How often releases, ledger and position are committed together.", '"1s"', default="1s"
+    )
+    max_batch: Batch = setting(
+        "The most records of a partition that are worked on at once.", "5000", default=5000
+    )
+    progress_deadline: SomeTime = setting(
+        "Standing still for longer than this ends the agent's liveness.", '"60s"', default="60s"
+    )
+    drain_deadline: SomeTime = setting(
+        "How long a partition that is given up, or the whole agent, may take to commit.",
+        '"20s"',
+        default="20s",
+    )
+
+    def noise_key(self) -> NoiseKey:
+        """The secret that noise is derived from."""
+        if self.key is not None:
+            return NoiseKey.from_hex(self.key.get_secret_value(), "METERAGENT__AGENT__KEY")
+        if self.key_file is None:
+            raise KeyRefused("agent.key_file", "is not set", 'write key_file = "noise.key"')
+        return keyfile.load(self.key_file)
+
+    @model_validator(mode="after")
+    def _is_coherent(self) -> "Agent":
+        refuse(once(self, "key"))
+        return self
+
+
+class Http(Settings):
+    """The status page, the metrics, and the probes of liveness and readiness."""
+
+    host: Host = setting("The address to listen on.", '"0.0.0.0"', default="127.0.0.1")
+    port: Port = setting("The port to listen on; 0 takes any free one.", "9108", default=9108)
+    cert_file: File | None = setting(
+        "The server's certificate, to speak HTTPS.", '"server.pem"', default=None
+    )
+    key_file: File | None = setting(
+        "The private key of `cert_file`.", '"server-key.pem"', default=None
+    )
+    username: Text | None = setting(
+        "Who may read, where not everybody may.", '"prometheus"', default=None
+    )
+    password_file: OwnerOnlyFile | None = setting(
+        "Holds the password of `username`.", '"credential:http-password"', default=None
+    )
+    password: FromEnvironment | None = setting("The same, without a file.", '"…"', default=None)
+
+    def read_password(self) -> str | None:
+        """The password of `username`."""
+        return text_of("http.password", self.password, self.password_file)
+
+    @model_validator(mode="after")
+    def _is_coherent(self) -> "Http":
+        refuse(
+            pair(self, "cert", "key") + pair(self, "username", "password") + once(self, "password")
+        )
+        return self
+
+
+class Log(Settings):
+    """What the agent says of itself, on standard error; never a reading, a key or a payload."""
+
+    level: Literal["debug", "info", "warning", "error"] = setting(
+        "The least severe that is said.", '"info"', default="info"
+    )
+    format: Literal["json", "console"] = setting(
+        "For machines, one JSON object per line, or for people.", '"json"', default="json"
+    )
+
+
+class Config(Settings):
+    """Everything that is set, once and for good."""
+
+    agent: Agent = setting("", "[agent]", default={})
+    kafka: Kafka = setting("", "[kafka]", default={})
+    http: Http = setting("", "[http]", default={})
+    log: Log = setting("", "[log]", default={})
+    policy: Annotated[tuple[PolicySettings, ...], BeforeValidator(_some_policies)] = setting(
+        "", "[[policy]]"
+    )
+
+    @cached_property
+    def policies(self) -> dict[str, Policy]:
+        """Meter id prefix -> policy, the longest prefix first, so that the first match holds."""
+        longest_first = sorted(self.policy, key=lambda p: len(p.match), reverse=True)
+        return {p.match: p.policy for p in longest_first}
+
+    @property
+    def retention(self) -> int:
+        """The least milliseconds that the input must be kept, for open windows to be rebuilt."""
+        return max(p.size + p.grace + p.idle for p in self.policies.values())
+
+    @model_validator(mode="after")
+    def _is_coherent(self) -> "Config":
+        refuse([*self._twins(), *self._too_long()])
+        return self
+
+    def _twins(self) -> list[InvalidSetting]:
+        return [
+            InvalidSetting(
+                f"policy[{i}].{field}", f"is that of policy[{j}] too", "write another one"
+            )
+            for field in ("name", "match")
+            for i, one in enumerate(self.policy)
+            for j, other in enumerate(self.policy[:i])
+            if getattr(one, field) == getattr(other, field)
+        ]
+
+    def _too_long(self) -> list[InvalidSetting]:
+        return [
+            InvalidSetting(
+                short,
+                f"must be shorter than {long}, which is {format_duration(most)}",
+                f'write for example "{format_duration(max(1, most // 4))}"',
+            )
+            for short, long in _SHORTER
+            if attrgetter(short)(self) >= (most := attrgetter(long)(self))
+        ]

@@ -1,0 +1,71 @@
+"""The reference of the configuration, written from the models that read it."""
+
+from inspect import cleandoc
+from typing import Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from meteragent.config.fields import CREDENTIAL, Settings
+from meteragent.config.policy import AskedQuery, PolicySettings
+from meteragent.config.tree import Path, is_secret, table_in, tables, variable
+
+_INTRODUCTION = f"""
+# Configuration
+
+A TOML file, and the environment: every setting outside `[[policy]]` can be set by the variable
+of its name, such as `{variable(("kafka", "bootstrap_servers"))}` for `bootstrap_servers` in
+`[kafka]`. Unknown settings and variables are errors.
+
+Durations are written as `"250ms"`, `"10s"`, `"15m"`, `"1h30m"` or `"7d"`, powers as `"10W"`,
+`"0.5kW"`, `"24kW"`, or as a number of watts. Paths are relative to the file. A secret is read
+from a file that only its owner can read, or from a credential of the service manager:
+`"{CREDENTIAL}NAME"` is the file `NAME` in `$CREDENTIALS_DIRECTORY`.
+"""
+
+
+def reference() -> str:
+    """All settings as Markdown."""
+    parts = [_INTRODUCTION.strip()]
+    for path, table in tables():
+        parts += [f"## {_heading(path, table)}", cleandoc(table.__doc__ or ""), _rows(path, table)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _heading(path: Path, table: type[Settings]) -> str:
+    if table is AskedQuery:
+        return "`queries` of a `[[policy]]`"
+    name = ".".join(path)
+    return f"`[[{name}]]`" if table is PolicySettings else f"`[{name}]`"
+
+
+def _rows(path: Path, table: type[Settings]) -> str:
+    rows = ["| setting | by default | for example | |", "|---|---|---|---|"]
+    rows += [
+        _row((*path, name), field)
+        for name, field in table.model_fields.items()
+        if not (table_in(field.annotation) and not field.is_required() and field.default == {})
+    ]
+    return "\n".join(rows)
+
+
+def _row(path: Path, field: FieldInfo) -> str:
+    [example] = field.examples or [""]
+    if is_secret(field):
+        return f"| `{path[-1]}` | | | {field.description} Only as `{variable(path)}`. |"
+    choices = [f'`"{choice}"`' for choice in _choices(field.annotation)]
+    meaning = f"{field.description} One of {', '.join(choices)}." if choices else field.description
+    return f"| `{path[-1]}` | {_default(field)} | `{example}` | {meaning} |"
+
+
+def _choices(annotation: object) -> list[str]:
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    return [choice for inner in get_args(annotation) for choice in _choices(inner)]
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "**required**"
+    if field.default is None:
+        return ""
+    return f"`{field.default!r}`".replace("'", '"')
