@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.errors import InvalidSetting, KeyRefused, LedgerDamaged, MeterAgentError, NotExact
+from meteragent.errors import (
+    ConfigRefused,
+    InvalidSetting,
+    KeyRefused,
+    LedgerDamaged,
+    MeterAgentError,
+    NotExact,
+)
 from meteragent.exact import NANO, decimal, nano
 
 
@@ -76,6 +83,9 @@ def test_errors_tell_whose_fault_it_was() -> None:
     refused = KeyRefused("/run/key", "is readable by others", "chmod 600")
     assert (refused.source, refused.problem) == ("/run/key", "is readable by others")
     assert str(refused) == "noise key /run/key: is readable by others; chmod 600"
-    for error in (not_exact, refused, LedgerDamaged("cut short")):
+    both = ConfigRefused([not_exact, InvalidSetting("maximum", "is missing", "write one")])
+    assert [problem.field for problem in both.problems] == ["step", "maximum"]
+    assert str(both) == "\n".join(map(str, both.problems))
+    for error in (not_exact, refused, both, LedgerDamaged("cut short")):
         assert isinstance(error, MeterAgentError)
         assert not error.retriable
