@@ -4,8 +4,10 @@ A *record* is a Kafka message or a line of a file; a *run* is what one good reco
 single reading or an interval block of consecutive ones.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from meteragent.domain import Watts
 from meteragent.policy import Policy
 
 Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 
 class Reason(StrEnum):
@@ -31,6 +34,7 @@ class Reason(StrEnum):
     BAD_INTERVAL = "bad_interval"
     FUTURE = "future"
     NO_POLICY = "no_policy"
+    TOO_MANY_METERS = "too_many_meters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,31 @@ class Readings:
     next_offset: int
     """One past the last record of the batch, good or bad."""
 
+    def chosen(self, runs: Mask, rejects: list[Reject], next_offset: int) -> "Readings":
+        """Some of the runs, with these rejects."""
+        readings = np.repeat(runs, self.counts)
+        return Readings(
+            list(compress(self.meters, runs.tolist())),
+            self.offsets[runs],
+            self.timestamps[runs],
+            self.counts[runs],
+            self.times[readings],
+            self.watts[readings],
+            rejects,
+            next_offset,
+        )
+
+    def split(self, offset: int) -> Iterator["Readings"]:
+        """What stands before an offset, and what from it on; whole if there is only one."""
+        first = min([*self.offsets[:1].tolist(), *(r.offset for r in self.rejects[:1])], default=0)
+        if not first < offset < self.next_offset:
+            yield self
+            return
+        before = self.offsets < offset
+        yield self.chosen(before, [r for r in self.rejects if r.offset < offset], offset)
+        since = [r for r in self.rejects if r.offset >= offset]
+        yield self.chosen(~before, since, self.next_offset)
+
 
 class Withheld(StrEnum):
     """Why a window, or some of its queries, was not released."""
@@ -85,7 +114,7 @@ class Releases:
     starts: Integers
     granted: Integers
     withheld: list[Withheld]
-    present: NDArray[np.bool_]
+    present: Mask
     """present[window, slot]: public only where the policy says that presence is."""
     values: Watts
     """values[window, output]: in range, universally optimal."""

@@ -1,0 +1,274 @@
+"""Event-time windows as columns: readings in, closed windows out.
+
+Window `w` of a policy covers `[w * hop, w * hop + size)`: open times are inclusive, close
+times are exclusive. A meter's window closes as soon as
+
+  (a) a reading of that meter reaches the window's end plus `grace`, or
+  (b) the partition's clock reaches the end plus `grace` plus `idle`,
+
+in the order of the records, whatever batches they come in. The clock is the newest event
+time in the partition so far; where the partition is caught up, the wall clock may be it.
+A reading whose windows have all closed is late. The first reading of a slot stays.
+
+In most batches most meters close nothing: their readings go straight into the ring. The
+others take the long way, `_close`, which lays out each closing window from the ring and the
+batch, as it was when its turn came. The obvious twin, one reading after the other, is in
+the tests.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from meteragent.domain import ABSENT, Levels
+from meteragent.policy import Policy
+from meteragent.ring import SPARE_ROWS, Arrivals, Integers, Mask, Ring, put_first
+
+UNKNOWN = -(2**62)
+"""`next` of a meter that was never heard of."""
+WINDOWS_AT_ONCE = 2**14
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """Windows that have closed, by row and then by time; no empty one if presence is public."""
+
+    rows: Integers
+    windows: Integers
+    levels: Levels
+    """levels[window, slot]"""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of readings."""
+
+    accepted: int = 0
+    late: int = 0
+    duplicate: int = 0
+
+    def count(self, levels: Levels, fresh: int) -> None:
+        """Of readings that came in time, `fresh` found their slot empty."""
+        self.accepted += fresh
+        self.duplicate += int(np.count_nonzero(levels != ABSENT)) - fresh
+
+
+class Store:
+    """The windows of one policy's meters in one partition, a row per meter."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.ring = Ring(policy)
+        self.next = np.empty(0, dtype=np.int64)
+        """The first window of each row that is not decided."""
+        self._advanced_to = UNKNOWN
+
+    def grow(self, rows: int) -> None:
+        """Make room for at least this many rows; unknown ones cost nothing but memory."""
+        if rows > len(self.next):
+            room = max(rows, len(self.next) * 5 // 4 + SPARE_ROWS)
+            self.next = np.concatenate([self.next, np.full(room - len(self.next), UNKNOWN)])
+            self.ring.grow(room)
+
+    def first_open(self, passed: Integers) -> Integers:
+        """The first window that ends after the time `passed`."""
+        first: Integers = (passed - self.policy.size) // self.policy.hop + 1
+        return first
+
+    def decided_until(self, rows: Integers, until: Integers) -> None:
+        """Take over from the ledger that all windows ending by `until` are decided."""
+        self.next[rows] = self.first_open(until)
+
+    def add(self, arrivals: Arrivals, tally: Tally) -> Iterator[Closed]:
+        """Take readings in; close what they close.
+
+        Precondition: rows exist; `clock` never falls, nor below that of earlier calls.
+        Postcondition: the same state, windows and tally as one reading after the other.
+        """
+        arrivals = self._meet(arrivals, tally)
+        if not len(arrivals.rows):
+            return
+        begin = self.next[arrivals.rows]
+        moves = np.maximum(self._own(arrivals), self._idle(arrivals.clock[-1:])) > begin
+        if not moves.any():
+            self._take(arrivals, begin, tally)
+            return
+        moving = np.zeros(len(self.next), dtype=np.bool_)
+        moving[arrivals.rows[moves]] = True
+        moves = moving[arrivals.rows]
+        self._take(arrivals.where(~moves), begin[~moves], tally)
+        yield from self._close(np.flatnonzero(moving), arrivals.where(moves), tally)
+
+    def advance(self, clock: int) -> Iterator[Closed]:
+        """Close what is still open of meters that the partition's clock has left behind."""
+        reached = int(self._idle(np.array([clock]))[0])
+        if reached <= self._advanced_to:
+            return
+        self._advanced_to = reached
+        behind = (self.next < reached) & (self.next != UNKNOWN)
+        if self.policy.presence == "public":
+            behind &= self.ring.touched()
+        rows = np.flatnonzero(behind)
+        parts = np.cumsum(np.minimum(reached - self.next[rows], self._most())) // WINDOWS_AT_ONCE
+        for part in np.split(rows, np.flatnonzero(np.diff(parts)) + 1):
+            if len(part):
+                begin = self.next[part]
+                yield from self._finish(part, begin, np.full_like(begin, reached), None)
+
+    def _own(self, arrivals: Arrivals) -> Integers:
+        """The first window that each reading leaves open of its own meter."""
+        return self.first_open(arrivals.times - self.policy.grace)
+
+    def _idle(self, clock: Integers) -> Integers:
+        """The first window that the partition's clock leaves open of every meter."""
+        return self.first_open(clock - self.policy.grace - self.policy.idle)
+
+    def _most(self) -> int:
+        """How many windows of a row can be due at once: if presence is private, any number."""
+        return self.ring.blocks if self.policy.presence == "public" else -UNKNOWN
+
+    def _meet(self, arrivals: Arrivals, tally: Tally) -> Arrivals:
+        """Start the count of new rows, with the first reading that is not late.
+
+        A late one does not make a meter known: a rebuild would not read it again.
+        """
+        new = np.flatnonzero(self.next[arrivals.rows] == UNKNOWN)
+        if not len(new):
+            return arrivals
+        first = arrivals.where(new)
+        opens = np.maximum(self._own(first), self._idle(first.clock))
+        on_time = self.ring.block(first) >= opens
+        put_first(self.next, first.rows[on_time], opens[on_time])
+        met = self.next[arrivals.rows] != UNKNOWN
+        tally.late += int(np.count_nonzero(~met))
+        return arrivals.where(met)
+
+    def _take(self, arrivals: Arrivals, begin: Integers, tally: Tally) -> None:
+        """Put readings of meters that close nothing into their slots."""
+        late = self.ring.block(arrivals) < begin
+        if late.any():
+            tally.late += int(np.count_nonzero(late))
+            arrivals = arrivals.where(~late)
+        fresh = self.ring.fresh(arrivals)
+        tally.count(arrivals.levels, _distinct(self.ring.cells(arrivals)[fresh]))
+        self.ring.put(arrivals, fresh)
+
+    def _close(self, rows: Integers, arrivals: Arrivals, tally: Tally) -> Iterator[Closed]:
+        """Close windows of these rows, given all their readings in the batch."""
+        begin = self.next[rows]
+        final = np.maximum(begin, self._idle(arrivals.clock[-1:]))
+        turns = self._take_turns(rows, arrivals)
+        last = np.flatnonzero(np.diff(turns.rank, append=len(rows)))
+        final = np.maximum(final, turns.seen_by[last])
+        turns = turns.where(turns.blocks >= turns.seen_by)
+        tally.late += len(arrivals.rows) - len(turns.rank)
+        self._count(turns, begin, tally)
+        yield from self._finish(rows, begin, final, turns)
+        still_open = turns.arrivals.where(turns.blocks >= final[turns.rank])
+        self.ring.put(still_open, self.ring.fresh(still_open))
+
+    def _take_turns(self, rows: Integers, arrivals: Arrivals) -> "_Turns":
+        arrivals = arrivals.where(np.argsort(arrivals.rows, kind="stable"))
+        rank = np.searchsorted(rows, arrivals.rows)
+        opens = np.maximum(self._own(arrivals), self._idle(arrivals.clock))
+        reach = np.maximum(opens, self.next[arrivals.rows])
+        return _Turns(arrivals, rank, self.ring.block(arrivals), _running_maximum(reach, rank))
+
+    def _count(self, turns: "_Turns", begin: Integers, tally: Tally) -> None:
+        slots = self.ring.slot(turns.arrivals)
+        beyond = slots >= begin[turns.rank] * self.ring.hop_slots + self.ring.length
+        fresh = self.ring.fresh(turns.arrivals) | (beyond & (turns.arrivals.levels != ABSENT))
+        low = int(slots.min(initial=0))
+        width = int(slots.max(initial=0)) - low + 1
+        tally.count(turns.arrivals.levels, _distinct((turns.rank * width + slots - low)[fresh]))
+
+    def _finish(
+        self, rows: Integers, begin: Integers, final: Integers, turns: "_Turns | None"
+    ) -> Iterator[Closed]:
+        """Decide the windows from `begin` up to `final`."""
+        closed = self._lay_out(rows, begin, final, turns)
+        self.ring.forget(rows, begin, final)
+        self.next[rows] = final
+        if len(closed.rows):
+            yield closed
+
+    def _lay_out(
+        self, rows: Integers, begin: Integers, final: Integers, turns: "_Turns | None"
+    ) -> Closed:
+        """The content of each window as it closes.
+
+        Windows beyond the ring hold readings of this batch only; if presence is public,
+        those that nothing touches are passed over.
+        """
+        low = int(begin.min())
+        width = int(final.max()) - low + 1
+        seen = [] if turns is None else list(turns.seen(self.ring, final))
+        keys = [rank * width + window - low for rank, window, _, _ in seen]
+        due_rank, due_window = self._due(begin, final)
+        wanted = np.unique(np.concatenate([*keys, due_rank * width + due_window - low]))
+        rank, window = wanted // width, wanted % width + low
+        levels = self.ring.windows(rows[rank], begin[rank], window)
+        flat = levels.reshape(-1)
+        for (_, _, slot, level), key in zip(seen, keys, strict=True):
+            cells = np.searchsorted(wanted, key) * self.ring.slots + slot
+            fresh = flat[cells] == ABSENT
+            put_first(flat, cells[fresh], level[fresh])
+        if self.policy.presence == "public":
+            held = (levels != ABSENT).any(axis=1)
+            rank, window, levels = rank[held], window[held], levels[held]
+        return Closed(rows[rank], window, levels)
+
+    def _due(self, begin: Integers, final: Integers) -> tuple[Integers, Integers]:
+        """(rank, window) of what the ring may hold, or what is due whatever it holds."""
+        count = np.minimum(final - begin, self._most())
+        rank = np.repeat(np.arange(len(begin)), count)
+        nth = np.arange(len(rank)) - np.repeat(np.cumsum(count) - count, count)
+        return rank, begin[rank] + nth
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """Readings of closing meters, meter after meter, each in record order."""
+
+    arrivals: Arrivals
+    rank: Integers
+    """Which of the closing meters it is."""
+    blocks: Integers
+    seen_by: Integers
+    """The first window that is still open when the reading's turn has come."""
+
+    def where(self, chosen: Mask) -> "_Turns":
+        """Some of them."""
+        return _Turns(
+            self.arrivals.where(chosen),
+            self.rank[chosen],
+            self.blocks[chosen],
+            self.seen_by[chosen],
+        )
+
+    def seen(
+        self, ring: Ring, final: Integers
+    ) -> Iterator[tuple[Integers, Integers, Integers, Levels]]:
+        """(rank, window, slot, level) of each reading in each closing window open to it."""
+        slots = ring.slot(self.arrivals)
+        holds = self.arrivals.levels != ABSENT
+        for back in range(-(-ring.slots // ring.hop_slots)):
+            window = self.blocks - back
+            slot = slots - window * ring.hop_slots
+            inside = (window >= self.seen_by) & (window < final[self.rank]) & (slot < ring.slots)
+            sees = inside & holds
+            yield self.rank[sees], window[sees], slot[sees], self.arrivals.levels[sees]
+
+
+def _running_maximum(values: Integers, rank: Integers) -> Integers:
+    """The largest value so far within each rank; ranks ascend."""
+    low = values.min()
+    lift = rank * (values.max() - low + 1)
+    highest: Integers = np.maximum.accumulate(values - low + lift) - lift + low
+    return highest
+
+
+def _distinct(values: Integers) -> int:
+    ordered = np.sort(values)
+    return len(ordered) - int(np.count_nonzero(ordered[1:] == ordered[:-1]))

@@ -1,0 +1,170 @@
+"""A pipeline is a function of its records: not of batches, crashes or rebuilds."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meteragent.columns import Readings, Reason, Reject
+from meteragent.domain import Domain
+from meteragent.entropy import NoiseKey
+from meteragent.pipeline import START, Assigned, Pipeline, Position, Step
+from meteragent.policy import Policy, per_watt, question
+
+SECOND = 1000
+KEY = NoiseKey(bytes(range(32)))
+
+
+def policy(**changes: object) -> Policy:
+    settings: dict[str, object] = {
+        "domain": Domain(0, 1000, 10),
+        "questions": (question("avg", 1, 100), question("p95", "0.5", 100)),
+        "size": 30 * SECOND,
+        "interval": 10 * SECOND,
+        "hop": 30 * SECOND,
+        "grace": 10 * SECOND,
+        "idle": 20 * SECOND,
+        "budget": per_watt("budget", 4, 100),
+        "horizon": 120 * SECOND,
+        "min_coverage": Decimal(0),
+    }
+    return Policy(**{**settings, **changes})  # type: ignore[arg-type]
+
+
+POLICIES = (
+    Assigned("", policy()),
+    Assigned("p-", policy(presence="private", size=20 * SECOND, hop=20 * SECOND)),
+    Assigned("h-", policy(hop=10 * SECOND, on_exhausted="partial", min_coverage=Decimal("0.5"))),
+)
+METERS = ("a", "b", "p-1", "h-1", "h-2")
+
+
+@dataclass(frozen=True)
+class Record:
+    meter: str
+    timestamp: int
+    times: tuple[int, ...]
+    watts: tuple[float, ...]
+    bad: bool = False
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> list[Record]:
+    time, log = 10**6, []
+    for _ in range(draw(st.integers(1, 50))):
+        time += draw(st.sampled_from([0, 0, 1, 3, 10, 30, 200])) * SECOND
+        start = time + draw(st.sampled_from([0, 0, 0, -5, -40, 100])) * SECOND
+        length = draw(st.sampled_from([1, 1, 1, 2, 5]))
+        watts = st.one_of(st.floats(-100, 2000), st.just(float("nan")))
+        log.append(
+            Record(
+                meter=draw(st.sampled_from(METERS)),
+                timestamp=time,
+                times=tuple(start + 10 * SECOND * i for i in range(length)),
+                watts=tuple(draw(watts) for _ in range(length)),
+                bad=draw(st.integers(0, 9)) == 0,
+            )
+        )
+    return log
+
+
+def batch(log: list[Record], low: int, high: int) -> Readings:
+    good = [(i, r) for i, r in enumerate(log[low:high], low) if not r.bad]
+    return Readings(
+        meters=[r.meter for _, r in good],
+        offsets=np.array([i for i, _ in good], dtype=np.int64),
+        timestamps=np.array([r.timestamp for _, r in good], dtype=np.int64),
+        counts=np.array([len(r.times) for _, r in good], dtype=np.int64),
+        times=np.array([t for _, r in good for t in r.times], dtype=np.int64),
+        watts=np.array([w for _, r in good for w in r.watts], dtype=np.float64),
+        rejects=[Reject(i, Reason.NOT_JSON) for i, r in enumerate(log[low:high], low) if r.bad],
+        next_offset=high,
+    )
+
+
+Release = tuple[str, int, int, str, str]
+
+
+@dataclass
+class Published:
+    """What a transaction log holds: appended at once, or not at all."""
+
+    releases: list[Release] = field(default_factory=list)
+    rejects: list[tuple[int, Reason]] = field(default_factory=list)
+    accounts: dict[str, bytes] = field(default_factory=dict)
+    position: Position = START
+
+    def commit(self, pipeline: Pipeline, steps: Iterable[Step]) -> None:
+        for step in steps:
+            r = step.releases
+            for i, meter in enumerate(r.meters):
+                values = repr((r.values[i].tolist(), r.unbiased[i].tolist()))
+                row = (meter, int(r.starts[i]), int(r.granted[i]), str(r.withheld[i]), values)
+                self.releases.append(row)
+            self.accounts.update(step.accounts)
+        self.rejects += [(r.offset, r.reason) for r in pipeline.counts.rejects]
+        pipeline.counts.rejects.clear()
+        self.position = pipeline.position()
+
+    def by_meter(self) -> dict[str, list[Release]]:
+        return {m: [r for r in self.releases if r[0] == m] for m in METERS}
+
+
+def pipeline(published: Published) -> Pipeline:
+    built = Pipeline(POLICIES, KEY, max_skew=60 * SECOND, max_meters=9, start=published.position)
+    built.restore(published.accounts)
+    return built
+
+
+def straight(log: list[Record]) -> Published:
+    published = Published()
+    one = pipeline(published)
+    for i in range(len(log)):
+        published.commit(one, one.feed(batch(log, i, i + 1)))
+    return published
+
+
+@given(logs(), st.lists(st.integers(0, 50), max_size=5))
+def test_any_batching_of_the_same_records_gives_the_same_releases(
+    log: list[Record], cuts: list[int]
+) -> None:
+    expected, published = straight(log), Published()
+    one = pipeline(published)
+    for low, high in pairwise([0, *sorted(min(c, len(log)) for c in cuts), len(log)]):
+        published.commit(one, one.feed(batch(log, low, high)))
+        if high > low:
+            assert published.position.processed == high
+    assert published.by_meter() == expected.by_meter()
+    assert sorted(published.rejects) == sorted(expected.rejects)
+    assert published.accounts == expected.accounts
+    assert published.position == expected.position
+
+
+FATES = st.sampled_from(["go on", "commit", "crash", "commit and crash"])
+
+
+@given(logs(), st.lists(st.tuples(st.integers(1, 20), FATES), max_size=8))
+def test_a_crash_anywhere_neither_loses_a_window_nor_releases_one_twice(
+    log: list[Record], fates: list[tuple[int, str]]
+) -> None:
+    expected, published = straight(log), Published()
+    one, at = pipeline(published), 0
+    uncommitted: list[Step] = []
+    for length, fate in [*fates, (len(log), "commit")]:
+        upto = min(at + length, len(log))
+        if upto > at:
+            uncommitted += one.feed(batch(log, at, upto))
+        at = upto
+        if "commit" in fate:
+            published.commit(one, uncommitted)
+            uncommitted = []
+        if "crash" in fate:
+            one, uncommitted, at = pipeline(published), [], published.position.offset
+    assert published.by_meter() == expected.by_meter()
+    assert sorted(published.rejects) == sorted(expected.rejects)
+    assert published.accounts == expected.accounts
+    assert published.position == expected.position
