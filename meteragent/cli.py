@@ -1,0 +1,65 @@
+"""The command line. What a command needs is imported when it runs, so that `--help` is quick."""
+
+import os
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from meteragent import __version__
+from meteragent.exits import Exit, report, table
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; answer with its exit code."""
+    try:
+        given = parser().parse_args(arguments)
+        code: Exit = import_module(f"meteragent.commands.{given.command}").run(given)
+    except SystemExit as told:  # by argparse: it said why
+        code = Exit.USAGE if told.code else Exit.OK
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - told by its type
+        code = report(error)
+    return _flushed(code)
+
+
+def parser() -> ArgumentParser:
+    """All commands and their arguments."""
+    top = ArgumentParser(
+        prog="meteragent",
+        description="Private releases of smart meter readings, from Kafka to Kafka.",
+        epilog=f"exit codes:\n{table()}",
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"meteragent {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    check = commands.add_parser("check", help="say what is wrong, before it matters")
+    check.add_argument(
+        "-c", "--config", type=Path, required=True, metavar="FILE", help="the configuration"
+    )
+
+    key = commands.add_parser("key", help="the noise key").add_subparsers(
+        dest="action", metavar="ACTION", required=True
+    )
+    create = key.add_parser("create", help="make a new one, for its owner alone")
+    create.add_argument("path", type=Path, metavar="PATH", help="a file that does not exist yet")
+
+    config = commands.add_parser("config", help="the configuration").add_subparsers(
+        dest="action", metavar="ACTION", required=True
+    )
+    config.add_parser("reference", help="every setting, as Markdown")
+    return top
+
+
+def _flushed(code: Exit) -> Exit:
+    """The code, unless what the command wrote did not arrive."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # Or Python would try once more at its end, and complain.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        return code or report(error)
+    return code

@@ -1,0 +1,1 @@
+"""One module per command: `run(arguments)` does it and answers with its exit code."""

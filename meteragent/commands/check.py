@@ -1,0 +1,35 @@
+"""`check`: the configuration, then everything that it names, one problem per line."""
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+
+from meteragent.config import Config, load, refuse_unreadable
+from meteragent.errors import MeterAgentError
+from meteragent.exits import Exit, report
+
+
+def run(arguments: Namespace) -> Exit:
+    """Check all there is, and end as the first problem asks for."""
+    config = load(arguments.config, os.environ)
+    names = ", ".join(policy.name for policy in config.policy)
+    sys.stdout.write(f"configuration: good, with policies {names}\n")
+    codes = [_code(what, check, config) for what, check in CHECKS]
+    return next(filter(None, codes), Exit.OK)
+
+
+CHECKS: tuple[tuple[str, Callable[[Config], object]], ...] = (
+    ("certificates and secrets", refuse_unreadable),
+    ("noise key", lambda config: config.agent.noise_key()),
+)
+"""What is checked, in this order; each raises what is wrong."""
+
+
+def _code(what: str, check: Callable[[Config], object], config: Config) -> Exit:
+    try:
+        check(config)
+    except MeterAgentError as error:
+        return report(error)
+    sys.stdout.write(f"{what}: good\n")
+    return Exit.OK

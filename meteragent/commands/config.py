@@ -1,0 +1,13 @@
+"""`config reference`: every setting, from the models that read it."""
+
+import sys
+from argparse import Namespace
+
+from meteragent.config.reference import reference
+from meteragent.exits import Exit
+
+
+def run(_: Namespace) -> Exit:
+    """Print the reference."""
+    sys.stdout.write(reference())
+    return Exit.OK

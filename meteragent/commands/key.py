@@ -1,0 +1,14 @@
+"""`key create`: the only way in which noise keys are made."""
+
+import sys
+from argparse import Namespace
+
+from meteragent import keyfile
+from meteragent.exits import Exit
+
+
+def run(arguments: Namespace) -> Exit:
+    """Make a key where none is."""
+    keyfile.create(arguments.path)
+    sys.stdout.write(f"{arguments.path}: made; keep a copy as safe as the readings themselves\n")
+    return Exit.OK
