@@ -102,7 +102,8 @@ def _bill_again(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) ->
     """
     bucket, reach, head = (parsed[name].astype(np.int64) for name in ("bucket", "reach", "head"))
     spent = parsed["spent"].T
-    ring, beyond = len(spent), full(spent.dtype)
+    spent = np.where(spent < full(spent.dtype), spent, np.int64(MOST_BUDGET))
+    ring = len(spent)
 
     def entry(old: Integers) -> Integers:
         least_start = old * bucket + reach - ledger.terms.size
@@ -116,8 +117,7 @@ def _bill_again(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) ->
     for where, amount in zip([*entries, forgotten], [*spent, whole], strict=True):
         held = where > ledger.head[accounts] - ledger.ring
         ours = accounts[held], where[held] % ledger.ring
-        bill = np.where(amount < beyond, amount, MOST_BUDGET)[held]
-        ledger.buckets[ours] = np.minimum(ledger.buckets[ours] + bill, ledger.full)
+        ledger.buckets[ours] = np.minimum(ledger.buckets[ours] + amount[held], ledger.full)
 
 
 def _layout(ring: int, item: int) -> np.dtype[np.void]:
@@ -155,6 +155,10 @@ def _possible(parsed: NDArray[np.void]) -> bool:
     return bool(
         (lengths.min() > 0 and lengths.max() <= 2 * LONGEST)
         and (spent.min() >= 0 and spent.max() <= MOST_BUDGET and not spent[new].any())
-        and (new | (np.abs(head) <= _LATEST // bucket)).all()
-        and ((until == NEVER) | (np.abs(until) <= _LATEST)).all()
+        and (new | _within(head, _LATEST // bucket)).all()
+        and ((until == NEVER) | _within(until, _LATEST)).all()
     )
+
+
+def _within(times: Integers, limit: Integers | int) -> NDArray[np.bool_]:
+    return (times >= -limit) & (times <= limit)  # the least integer has no absolute value

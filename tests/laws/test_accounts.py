@@ -1,0 +1,219 @@
+"""No order of charges, restarts, leaps of the clock or changes of terms overdraws a horizon."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from meteragent.ledger import NEVER, REACH_BACK, Ledger, Terms
+from meteragent.ledger_record import dump, load
+from tests.twins.accounts import Account
+
+BEGIN = 10**6  # in windows: far from the epoch, near enough to read
+OFFSETS = [0, 0, 0, 0, 1, 1, 2, 5, 20, -1, -1, -2, -3, -8, -15, -16, -17, -30]
+LEAPS = [1, 1, 1, 2, 3, 10, 16, 17, 111, 127, 128, 129, 1000, -1, -20, -1000]
+
+
+@st.composite
+def all_terms(draw: st.DrawFn, longest: int = 40) -> Terms:
+    """Tumbling and hopping, dividing and not; `longest` in hops."""
+    hop = draw(st.integers(1, 7))
+    size = draw(st.one_of(st.just(hop), st.integers(hop, 4 * hop)))
+    horizon = draw(st.integers(size, max(size, longest * hop)))
+    costs = draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))
+    unit = draw(st.sampled_from([1, 1, 2**27, 2**31]))  # 32 and 64 bits, and their border
+    windows = draw(st.integers(1, 12))
+    return Terms(
+        budget=unit * (sum(costs) * windows + draw(st.integers(0, 5))),
+        horizon=horizon,
+        size=size,
+        hop=hop,
+        costs=tuple(unit * cost for cost in costs),
+        partial=draw(st.booleans()),
+    )
+
+
+exact_terms = all_terms()
+coarse_terms = all_terms(300).filter(lambda terms: terms.bucket_windows > 1)
+
+
+def everyone(ledger: Ledger) -> list[bytes]:
+    return dump(ledger, np.arange(len(ledger)))
+
+
+def merged(one: Ledger, other: Ledger) -> Ledger:
+    """`one` after it took over `other`, whose accounts are its first."""
+    both = np.arange(min(len(one), len(other)))
+    one.merge(both, other, both)
+    return one
+
+
+class Accounts(RuleBasedStateMachine):
+    """A ledger, and for each of its accounts a twin that forgets nothing."""
+
+    @initialize(
+        terms=st.one_of(exact_terms, exact_terms, exact_terms, coarse_terms),
+        terms_may_change=st.booleans(),
+    )
+    def open(self, terms: Terms, terms_may_change: bool) -> None:  # noqa: FBT001 - drawn
+        self.terms, self.terms_may_change = terms, terms_may_change
+        self.exact = terms.bucket_windows == 1
+        self.ledger = Ledger(terms, 2)
+        self.twins = [Account(terms), Account(terms)]
+        self.newest = [NEVER, NEVER]
+        self.until = [NEVER, NEVER]
+        self.snapshot = everyone(self.ledger)
+        self.now = BEGIN
+        self.paid: list[tuple[int, int]] = []
+
+    @rule(offsets=st.dictionaries(st.integers(0, 4), st.sampled_from(OFFSETS), min_size=1))
+    def charge(self, offsets: dict[int, int]) -> None:
+        windows = {a: self.now + offset for a, offset in offsets.items() if a < len(self.twins)}
+        starts = [window * self.terms.hop for window in windows.values()]
+        granted = self.ledger.charge(
+            np.array(list(windows), dtype=np.int64), np.array(starts, dtype=np.int64)
+        ).tolist()
+        for account, start, queries in zip(windows, starts, granted, strict=True):
+            self.expect(account, start, queries)
+            if queries:
+                self.paid.append((account, start))
+
+    def expect(self, account: int, start: int, granted: int) -> None:
+        bucket, twin = start // self.terms.bucket, self.twins[account]
+        if bucket < self.newest[account] - REACH_BACK:
+            assert granted == 0
+        elif self.exact:
+            assert granted == twin.charge(start)
+        else:
+            twin.pay(start, granted)
+        self.newest[account] = max(bucket, self.newest[account])
+
+    @rule(leap=st.sampled_from(LEAPS))
+    def leap(self, leap: int) -> None:
+        self.now += leap
+
+    @rule()
+    def restart(self) -> None:
+        records = everyone(self.ledger)
+        self.ledger = load(self.terms, records)
+        assert everyone(self.ledger) == records
+
+    @rule()
+    def take_snapshot(self) -> None:
+        self.snapshot = everyone(self.ledger)
+
+    @rule()
+    def merge_with_an_older_state(self) -> None:
+        now = everyone(self.ledger)
+        older = load(self.terms, self.snapshot)
+        grown = load(self.terms, self.snapshot)
+        grown.grow(len(self.ledger))
+        assert len(grown) == len(self.ledger)
+        both_ways = [
+            everyone(merged(load(self.terms, now), older)),
+            everyone(merged(grown, load(self.terms, now))),
+        ]
+        assert both_ways[0] == both_ways[1]
+        self.ledger = load(self.terms, both_ways[0])
+        again = merged(load(self.terms, both_ways[0]), load(self.terms, self.snapshot))
+        assert everyone(again) == both_ways[0]
+        if self.exact:
+            assert both_ways[0] == now
+
+    @precondition(lambda self: len(self.twins) < 5)
+    @rule()
+    def grow(self) -> None:
+        self.ledger.grow(len(self.twins) + 1)
+        self.twins.append(Account(self.terms))
+        self.newest.append(NEVER)
+        self.until.append(NEVER)
+        assert len(self.ledger) == len(self.twins)
+
+    @rule(account=st.integers(0, 1), offset=st.sampled_from(OFFSETS))
+    def settle(self, account: int, offset: int) -> None:
+        until = (self.now + offset) * self.terms.hop
+        self.until[account] = max(until, self.until[account])
+        self.ledger.settle(np.array([account]), np.array([until]))
+
+    @rule(offset=st.sampled_from(OFFSETS))
+    def look(self, offset: int) -> None:
+        before, start = everyone(self.ledger), (self.now + offset) * self.terms.hop
+        left = self.ledger.left(np.arange(len(self.twins)), start).tolist()
+        assert everyone(self.ledger) == before
+        for account, amount in enumerate(left):
+            too_old = start // self.terms.bucket < self.newest[account] - REACH_BACK
+            expected = 0 if too_old else self.twins[account].left(start)
+            assert amount == expected if self.exact else amount <= expected
+
+    @precondition(lambda self: self.terms_may_change)
+    @rule(terms=st.one_of(exact_terms, coarse_terms))
+    def change_terms(self, terms: Terms) -> None:
+        self.now = self.now * self.terms.hop // terms.hop
+        self.terms, self.exact = terms, False
+        self.ledger = load(terms, everyone(self.ledger))
+        self.newest = [NEVER] * len(self.twins)
+        for twin in self.twins:
+            twin.terms = terms
+
+    @invariant()
+    def no_horizon_is_overdrawn(self) -> None:
+        for account, start in self.paid:
+            assert self.twins[account].fullest(start) <= self.terms.budget
+        self.paid.clear()
+
+    @invariant()
+    def what_was_decided_stays_decided(self) -> None:
+        assert self.ledger.released_until.tolist() == self.until
+
+
+TestAccounts = Accounts.TestCase
+TestAccounts.settings = settings(max_examples=max(400, settings.default.max_examples))
+
+
+@st.composite
+def sequences(draw: st.DrawFn) -> list[int]:
+    """Windows in any order, none further back than any ledger can reach."""
+    steps = draw(st.lists(st.sampled_from([0, 1, 1, 2, 3, 9, 40]), min_size=1, max_size=60))
+    newest, windows = BEGIN, []
+    for step in steps:
+        newest += step
+        windows.append(newest - draw(st.sampled_from([0, 0, 0, 1, 2, REACH_BACK])))
+    return windows
+
+
+@given(terms=coarse_terms, windows=sequences())
+def test_a_coarse_ledger_grants_what_an_exact_one_with_its_slack_would(
+    terms: Terms, windows: list[int]
+) -> None:
+    terms = replace(terms, partial=False)
+    ledger, patient = Ledger(terms, 1), Account(terms, longer=terms.slack * terms.hop)
+    for window in windows:
+        start = window * terms.hop
+        if patient.charge(start):
+            granted = ledger.charge(np.array([0]), np.array([start]))
+            assert granted.tolist() == [len(terms.costs)]
+
+
+@given(terms=st.one_of(exact_terms, coarse_terms), data=st.data())
+def test_many_accounts_at_once_are_charged_as_one_by_one(terms: Terms, data: st.DataObject) -> None:
+    at_once, one_by_one = Ledger(terms, 6), Ledger(terms, 6)
+    for _ in range(8):
+        accounts = np.array(data.draw(st.permutations(range(6)))[: data.draw(st.integers(1, 6))])
+        offsets = data.draw(st.lists(st.sampled_from([*OFFSETS, *LEAPS]), min_size=6, max_size=6))
+        starts = (BEGIN + np.array(offsets[: len(accounts)])) * terms.hop
+        granted = [
+            one_by_one.charge(accounts[i : i + 1], starts[i : i + 1])[0]
+            for i in range(len(accounts))
+        ]
+        assert at_once.charge(accounts, starts).tolist() == granted
+    assert everyone(at_once) == everyone(one_by_one)
