@@ -26,10 +26,10 @@ from meteragent import trace
 Level = Literal["debug", "info", "warning", "error"]
 
 FIELDS = {
-    # what every line has
-    "event": "what happened",
-    "level": "how severe it is",
+    # what every line begins with
     "timestamp": "when, in UTC",
+    "level": "how severe it is",
+    "event": "what happened",
     # where in the streams
     "topic": "a topic of the configuration",
     "partition": "one partition",
@@ -65,7 +65,7 @@ FIELDS = {
     "logger": "the library that said it",
     "where": "the place in the library",
 }
-"""The fields that a line may have; what is not listed is not shown."""
+"""The fields that a line may have, in their order; what is not listed is not shown."""
 
 HIDDEN = "…"
 WITHHELD = "message of a library withheld"
@@ -164,7 +164,8 @@ def _describe_exception(_: WrappedLogger, __: str, event: EventDict) -> EventDic
 
 
 def _show_listed(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    return {key: _shown(value) if key in FIELDS else HIDDEN for key, value in event.items()}
+    listed = {key: _shown(event[key]) for key in FIELDS if key in event}
+    return listed | {key: HIDDEN for key in event if key not in FIELDS}
 
 
 def _shown(value: object) -> object:

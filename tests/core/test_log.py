@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 import structlog
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaConnectionError
 from aiokafka.structs import TopicPartition
 from pydantic import BaseModel, ValidationError
 
@@ -58,6 +60,7 @@ def lines(stream: io.StringIO) -> list[dict[str, Any]]:
 def test_a_line_has_an_event_its_severity_its_time_and_listed_fields(said: io.StringIO) -> None:
     structlog.get_logger().info("committed", topic=TOPIC, partitions=[0, 1], releases=17)
     [line] = lines(said)
+    assert list(line)[:3] == ["timestamp", "level", "event"]
     assert line.pop("timestamp").endswith("Z")
     assert line == {
         "event": "committed",
@@ -170,6 +173,20 @@ def test_libraries_are_heard_from_warning_up_whatever_was_asked_for(said: io.Str
     assert line["event"] == "Sending (key=… value=…) to 3"
     assert line["logger"] == "aiokafka.producer.producer"
     assert line["where"].startswith("test_log:")
+
+
+def test_aiokafka_itself_is_heard_and_names_no_server_but_the_known(said: io.StringIO) -> None:
+    async def connect() -> None:
+        producer = AIOKafkaProducer(bootstrap_servers="127.0.0.1:1", request_timeout_ms=500)
+        try:
+            with pytest.raises(KafkaConnectionError):
+                await producer.start()
+        finally:
+            await producer.stop()
+
+    asyncio.run(connect())
+    [line] = lines(said)
+    assert line["event"] == 'Unable connect to "…:1": ConnectionRefusedError[ECONNREFUSED]'
 
 
 @pytest.mark.parametrize(
