@@ -49,6 +49,9 @@ def parser() -> ArgumentParser:
         dest="action", metavar="ACTION", required=True
     )
     config.add_parser("reference", help="every setting, as Markdown")
+
+    schema = commands.add_parser("schema", help="the JSON Schema of a message")
+    schema.add_argument("name", choices=("reading", "release", "policy", "reject"))
     return top
 
 

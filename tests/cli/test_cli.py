@@ -14,11 +14,12 @@ from typing import TextIO
 
 import pytest
 
-from meteragent import __version__
+from meteragent import __version__, errors
 from meteragent.cli import main
+from meteragent.commands.schema import SCHEMAS
 from meteragent.config.reference import reference
 from meteragent.errors import LedgerDamaged, MeterAgentError
-from meteragent.exits import Exit, code_of
+from meteragent.exits import CODES, Exit, code_of
 
 ROOT = Path(__file__).parents[2]
 MARKER = "meter-4711-used-1234.5W"
@@ -113,6 +114,12 @@ def test_the_reference_is_printed(capsys: Said) -> None:
     assert capsys.readouterr().out == reference()
 
 
+@pytest.mark.parametrize("name", sorted(SCHEMAS))
+def test_a_schema_is_printed(name: str, capsys: Said) -> None:
+    assert main(["schema", name]) == Exit.OK
+    assert json.loads(capsys.readouterr().out)["$id"] == f"urn:meteragent:{name}:1"
+
+
 # Help, usage, exit codes
 
 
@@ -123,7 +130,17 @@ def test_help_explains_every_exit_code(capsys: Said) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["frob"], ["check"], ["key"], ["key", "create"], ["config"], ["check", "x"]]
+    "arguments",
+    [
+        [],
+        ["frob"],
+        ["check"],
+        ["key"],
+        ["key", "create"],
+        ["config"],
+        ["check", "x"],
+        ["schema", "x"],
+    ],
 )
 def test_a_wrong_command_line_is_told_with_its_usage(arguments: list[str], capsys: Said) -> None:
     assert main(arguments) == Exit.USAGE
@@ -149,6 +166,17 @@ def test_the_version_is_told(capsys: Said) -> None:
 )
 def test_an_error_decides_the_exit_code(error: BaseException, code: Exit) -> None:
     assert code_of(error) == code
+
+
+def test_every_error_of_ours_has_its_code() -> None:
+    ours = [
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, MeterAgentError) and kind != MeterAgentError
+    ]
+    assert len(ours) > 5
+    told = tuple(kind for kind, _ in CODES)
+    assert [kind for kind in ours if not issubclass(kind, told) and not kind.retriable] == []
 
 
 def failing(error: BaseException) -> Callable[[], str]:

@@ -1,0 +1,21 @@
+"""`schema`: the JSON Schema of what is read or written."""
+
+import json
+import sys
+from argparse import Namespace
+
+from meteragent import schema
+from meteragent.exits import Exit
+
+SCHEMAS = {
+    "reading": schema.reading_schema,
+    "release": schema.release_schema,
+    "policy": schema.policy_schema,
+    "reject": schema.reject_schema,
+}
+
+
+def run(arguments: Namespace) -> Exit:
+    """Print one of them."""
+    sys.stdout.write(json.dumps(SCHEMAS[arguments.name](), indent=2, ensure_ascii=False) + "\n")
+    return Exit.OK
