@@ -35,15 +35,28 @@ def parser() -> ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     check = commands.add_parser("check", help="say what is wrong, before it matters")
-    check.add_argument(
-        "-c", "--config", type=Path, required=True, metavar="FILE", help="the configuration"
-    )
+    _takes_config(check)
 
     key = commands.add_parser("key", help="the noise key").add_subparsers(
         dest="action", metavar="ACTION", required=True
     )
     create = key.add_parser("create", help="make a new one, for its owner alone")
     create.add_argument("path", type=Path, metavar="PATH", help="a file that does not exist yet")
+
+    run = commands.add_parser("run", help="sanitize what comes in on Kafka, until told to stop")
+    _takes_config(run)
+
+    topics = commands.add_parser("topics", help="the topics in Kafka").add_subparsers(
+        dest="action", metavar="ACTION", required=True
+    )
+    make = topics.add_parser("create", help="make those that do not exist yet")
+    _takes_config(make)
+    make.add_argument(
+        "--partitions", type=int, default=6, metavar="N", help="of input and ledger (default: 6)"
+    )
+    make.add_argument(
+        "--replication", type=int, default=1, metavar="N", help="copies of each (default: 1)"
+    )
 
     config = commands.add_parser("config", help="the configuration").add_subparsers(
         dest="action", metavar="ACTION", required=True
@@ -53,6 +66,12 @@ def parser() -> ArgumentParser:
     schema = commands.add_parser("schema", help="the JSON Schema of a message")
     schema.add_argument("name", choices=("reading", "release", "policy", "reject"))
     return top
+
+
+def _takes_config(command: ArgumentParser) -> None:
+    command.add_argument(
+        "-c", "--config", type=Path, required=True, metavar="FILE", help="the configuration"
+    )
 
 
 def _flushed(code: Exit) -> Exit:

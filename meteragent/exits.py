@@ -6,11 +6,14 @@ from typing import Self
 
 from meteragent import trace
 from meteragent.errors import (
+    BrokerRefused,
     ConfigRefused,
+    ForeignCommit,
     InvalidSetting,
     KeyRefused,
     LedgerDamaged,
     MeterAgentError,
+    TopicsUnfit,
 )
 
 
@@ -28,6 +31,7 @@ class Exit(IntEnum):
     DENIED = 6, "brokers refuse: log-in or authorisation"
     DATA = 7, "input or ledger cannot be read"
     FILE = 8, "a file cannot be read or written"
+    TOPICS = 9, "topics are missing, or not as they must be"
     INTERRUPTED = 130, "stopped by Ctrl-C"
     PIPE = 141, "whoever read the output has gone"
 
@@ -43,7 +47,13 @@ CODES: tuple[tuple[type[BaseException], Exit], ...] = (
     (ConfigRefused, Exit.CONFIGURATION),
     (InvalidSetting, Exit.CONFIGURATION),
     (KeyRefused, Exit.KEY),
+    (BrokerRefused, Exit.DENIED),
     (LedgerDamaged, Exit.DATA),
+    (ForeignCommit, Exit.DATA),
+    (TopicsUnfit, Exit.CONFIGURATION),
+    (BrokerRefused, Exit.DENIED),
+    (TopicsUnfit, Exit.TOPICS),
+    (ForeignCommit, Exit.TOPICS),
     (BrokenPipeError, Exit.PIPE),
     (OSError, Exit.FILE),
     (KeyboardInterrupt, Exit.INTERRUPTED),

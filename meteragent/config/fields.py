@@ -131,6 +131,7 @@ Text = Annotated[str, _kind(_matching(_TEXT, "is not a text of one line", "meter
 Servers = Annotated[tuple[str, ...], _kind(_servers)]
 Port = Annotated[int, _kind(_whole(0, 65_535, 9108))]
 Batch = Annotated[int, _kind(_whole(1, 1_000_000, 5_000))]
+Many = Annotated[int, _kind(_whole(1, 100_000_000, 1_000_000))]
 File = Annotated[Path, BeforeValidator(_file)]
 OwnerOnlyFile = Annotated[SecretFile, BeforeValidator(_secret_file)]
 FromEnvironment = SecretStr

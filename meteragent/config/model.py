@@ -13,6 +13,7 @@ from meteragent.config.fields import (
     File,
     FromEnvironment,
     Host,
+    Many,
     OwnerOnlyFile,
     Port,
     Settings,
@@ -66,6 +67,12 @@ class Agent(Settings):
     )
     max_batch: Batch = setting(
         "The most records of a partition that are worked on at once.", "5000", default=5000
+    )
+    max_meters: Many = setting(
+        "The most meters of a partition; records of further ones are rejected, so that made-up "
+        "ids cannot take all memory.",
+        "1000000",
+        default=1_000_000,
     )
     progress_deadline: SomeTime = setting(
         "Standing still for longer than this ends the agent's liveness.", '"60s"', default="60s"

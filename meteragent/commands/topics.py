@@ -1,0 +1,21 @@
+"""`topics create`: what the agent needs in Kafka."""
+
+import asyncio
+import os
+import sys
+from argparse import Namespace
+
+from meteragent.config import load
+from meteragent.exits import Exit
+from meteragent.kafka import topics
+
+
+def run(arguments: Namespace) -> Exit:
+    """Make the topics that do not exist yet."""
+    config = load(arguments.config, os.environ)
+    made = asyncio.run(topics.create(config, arguments.partitions, arguments.replication))
+    for name in made:
+        sys.stdout.write(f"{name}: made\n")
+    if not made:
+        sys.stdout.write("all topics exist already\n")
+    return Exit.OK

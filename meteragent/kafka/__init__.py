@@ -1,0 +1,9 @@
+"""The shell around the pipeline: carries out what `partition.py` says, on Kafka.
+
+clients    how to connect, and how to let go
+outbox     records of a transaction, in batches
+restore    the ledger and the position, read back
+worker     one partition: commands in, events out
+group      the consumer: membership, polling, back-pressure
+topics     what must exist in Kafka: made, and checked
+"""

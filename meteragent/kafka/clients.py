@@ -1,0 +1,149 @@
+"""How to connect to Kafka as the configuration says, and how to let go of a client."""
+
+import asyncio
+import ssl
+from contextlib import suppress
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.abc import AbstractTokenProvider
+from aiokafka.conn import create_conn
+from aiokafka.errors import KafkaError
+
+from meteragent.config.kafka import Kafka, Security
+from meteragent.errors import BrokerRefused, BrokerUnreachable
+
+BATCH_BYTES = 256 * 1024  # larger ones are no faster, and stay far below a topic's limit
+RETRY_MS = 20
+CLOSE_SECONDS = 5.0
+
+Options = dict[str, Any]
+
+
+def connection(kafka: Kafka) -> Options:
+    """What every client needs to connect. Reads the secrets' files."""
+    security = kafka.security
+    options: Options = {
+        "bootstrap_servers": list(kafka.bootstrap_servers),
+        "client_id": "meteragent",
+        "request_timeout_ms": kafka.request_timeout,
+        "security_protocol": security.protocol,
+    }
+    if security.encrypts:
+        options["ssl_context"] = _tls(security)
+    if security.mechanism == "OAUTHBEARER":
+        options |= {
+            "sasl_mechanism": security.mechanism,
+            "sasl_oauth_token_provider": _TokenFile(security),
+        }
+    elif security.mechanism:
+        options |= {
+            "sasl_mechanism": security.mechanism,
+            "sasl_plain_username": security.username,
+            "sasl_plain_password": security.read_password(),
+        }
+    return options
+
+
+async def probe(kafka: Kafka) -> None:
+    """Connect once, and say why if it cannot be done: the clients would only say that."""
+    options = connection(kafka)
+    servers = options.pop("bootstrap_servers")
+    failure: Exception | None = None
+    for server in servers:
+        host, _, port = server.rpartition(":")
+        try:
+            connected = await create_conn(host.strip("[]"), int(port), **options)
+        except (ssl.SSLError, KafkaError, OSError) as error:
+            refusal = _refusal(server, error)
+            if isinstance(refusal, BrokerRefused):
+                raise refusal from error
+            failure = refusal
+        else:
+            connected.close()
+            return
+    raise failure or BrokerUnreachable("no server", "none is configured")
+
+
+def consumer(kafka: Kafka, **options: Any) -> AIOKafkaConsumer:  # noqa: ANN401 - aiokafka's own
+    """A consumer that reads what is committed, in bounded portions, and never skips."""
+    return AIOKafkaConsumer(
+        **connection(kafka),
+        isolation_level="read_committed",
+        enable_auto_commit=False,
+        auto_offset_reset="none",
+        max_partition_fetch_bytes=BATCH_BYTES,
+        fetch_max_bytes=32 * BATCH_BYTES,
+        fetch_max_wait_ms=100,
+        retry_backoff_ms=RETRY_MS,
+        **options,
+    )
+
+
+def producer(kafka: Kafka, transactional_id: str | None) -> AIOKafkaProducer:
+    """A producer; one with a transactional id fences every former one of that id."""
+    return AIOKafkaProducer(
+        **connection(kafka),
+        transactional_id=transactional_id,
+        transaction_timeout_ms=kafka.transaction_timeout,
+        enable_idempotence=True,
+        acks="all",
+        max_batch_size=BATCH_BYTES,
+        retry_backoff_ms=RETRY_MS,
+    )
+
+
+async def close(client: AIOKafkaProducer | AIOKafkaConsumer) -> None:
+    """Stop a client, by force if it does not stop in time: a dead broker must not hold us.
+
+    A transaction that is still open is aborted by the next owner's start.
+    """
+    with suppress(KafkaError, TimeoutError, OSError, AssertionError):
+        await asyncio.wait_for(client.stop(), CLOSE_SECONDS)
+        return
+    sender = getattr(client, "_sender", None)
+    if sender is not None and sender.sender_task is not None:
+        sender.sender_task.cancel()
+        await asyncio.wait([sender.sender_task], timeout=CLOSE_SECONDS)
+    with suppress(KafkaError, TimeoutError, OSError, AttributeError):
+        inner: Any = getattr(client, "client", None) or getattr(client, "_client", None)
+        await asyncio.wait_for(inner.close(), CLOSE_SECONDS)
+
+
+class _TokenFile(AbstractTokenProvider):  # type: ignore[misc]
+    """Reads the token anew for every session, so that it can be renewed beside us."""
+
+    def __init__(self, security: Security) -> None:
+        self._security = security
+
+    async def token(self) -> str:
+        return await asyncio.to_thread(lambda: self._security.read_token() or "")
+
+
+def _tls(security: Security) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=security.ca_file)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if security.cert_file:
+        password = security.read_key_password() or ""  # without one, OpenSSL asks the terminal
+        context.load_cert_chain(security.cert_file, security.key_file, password)
+    return context
+
+
+def _refusal(server: str, error: Exception) -> BrokerRefused | BrokerUnreachable:
+    reasons: list[BaseException] = [error]
+    while (deeper := reasons[-1].__cause__ or reasons[-1].__context__) is not None:
+        reasons.append(deeper)
+    for reason in reasons:
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            return BrokerRefused(
+                server, "its certificate is not trusted", "check kafka.security.ca_file"
+            )
+        if isinstance(reason, ssl.SSLError):
+            return BrokerRefused(
+                server, "TLS was refused", "check protocol, cert_file and key_file"
+            )
+        if type(reason).__name__ in {"AuthenticationFailedError", "SaslAuthenticationFailed"}:
+            return BrokerRefused(server, "the login was refused", "check username and password")
+        if type(reason).__name__ in {"UnsupportedSaslMechanismError", "IllegalSaslStateError"}:
+            return BrokerRefused(server, "the login mechanism is not offered", "check mechanism")
+    return BrokerUnreachable(server, type(error).__name__)

@@ -1,0 +1,71 @@
+"""What Kafka knows of a partition: its meters' accounts, and where to read on.
+
+Precondition of both: the partition's producer has started. Only then is the last transaction
+of a former owner complete, and no further one can come.
+"""
+
+from dataclasses import replace
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.structs import OffsetAndMetadata
+
+from meteragent.config.kafka import Kafka
+from meteragent.errors import ForeignCommit
+from meteragent.kafka import clients
+from meteragent.pipeline import START, Position
+
+_MARK = "meteragent/1"
+
+
+async def accounts(kafka: Kafka, partition: int) -> dict[str, bytes]:
+    """The latest ledger record of each meter."""
+    ledger = TopicPartition(kafka.ledger, partition)
+    reader = clients.consumer(kafka)
+    try:
+        await reader.start()
+        reader.assign([ledger])
+        return await _read_through(reader, ledger)
+    finally:
+        await clients.close(reader)
+
+
+async def _read_through(reader: AIOKafkaConsumer, ledger: TopicPartition) -> dict[str, bytes]:
+    await reader.seek_to_beginning(ledger)
+    end = (await reader.end_offsets([ledger]))[ledger]
+    found: dict[bytes, bytes | None] = {}
+    while await reader.position(ledger) < end:
+        for records in (await reader.getmany(ledger, timeout_ms=1000, max_records=5000)).values():
+            found.update((record.key, record.value) for record in records)
+    return {key.decode(): value for key, value in found.items() if value is not None}
+
+
+async def position(
+    admin: AIOKafkaAdminClient, consumer: AIOKafkaConsumer, kafka: Kafka, partition: int
+) -> tuple[Position, int]:
+    """Where the group stands in a partition of the input, and how many records are lost to it.
+
+    Records are lost if Kafka deleted them while open windows still needed them.
+    """
+    source = TopicPartition(kafka.input, partition)
+    committed = await admin.list_consumer_group_offsets(kafka.group, partitions=[source])
+    first = (await consumer.beginning_offsets([source]))[source]
+    found = committed.get(source)
+    if found is None or found.offset < 0:
+        return Position(first, START.clock, first), 0
+    known = _parse(kafka, partition, found)
+    lost = max(0, first - known.offset)
+    return replace(known, offset=max(first, known.offset)), lost
+
+
+def _parse(kafka: Kafka, partition: int, found: OffsetAndMetadata) -> Position:
+    mark, *numbers = (found.metadata or "").split() or [""]
+    if mark != _MARK or len(numbers) != 2:  # noqa: PLR2004 - clock and processed
+        raise ForeignCommit(kafka.group, partition)
+    clock, processed = map(int, numbers)
+    return Position(found.offset, clock, processed)
+
+
+def metadata(position: Position) -> str:
+    """What is committed beside the offset: the clock before it, and how far we have read."""
+    return f"{_MARK} {position.clock} {position.processed}"

@@ -1,0 +1,174 @@
+"""What must exist in Kafka for releases to be exactly once: made, and checked.
+
+The ledger has the partitions of the input: a meter's account lies beside its readings, and
+moves with them from instance to instance. Releases and rejects are written to partitions of
+the same number, so that one transaction is about one partition everywhere.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+
+from meteragent.config import Config
+from meteragent.errors import BrokerRefused, BrokerUnreachable, TopicsUnfit
+from meteragent.kafka import clients
+from meteragent.units import format_duration
+
+FOREVER = -1
+COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One topic as it stands."""
+
+    partitions: int
+    settings: Mapping[str, str]
+
+
+@asynccontextmanager
+async def admin(config: Config) -> AsyncIterator[AIOKafkaAdminClient]:
+    """An administrator's connection; refusals say why."""
+    await clients.probe(config.kafka)
+    client = AIOKafkaAdminClient(**clients.connection(config.kafka))
+    try:
+        await client.start()
+        yield client
+    finally:
+        await client.close()
+
+
+async def create(config: Config, partitions: int, replication: int) -> list[str]:
+    """Make the topics that do not exist; answer with their names."""
+    kafka = config.kafka
+    input_settings = {
+        # When a record was written is the broker's word, not the sender's: a reading from
+        # the future is told by it, and retention of a replay counts from today.
+        "message.timestamp.type": "LogAppendTime",
+        "retention.ms": str(max(7 * 86_400_000, 4 * config.retention)),
+    }
+    wanted = [
+        NewTopic(kafka.input, partitions, replication, topic_configs=input_settings),
+        NewTopic(kafka.output, partitions, replication),
+        NewTopic(kafka.ledger, partitions, replication, topic_configs=COMPACTED),
+        NewTopic(kafka.rejected, partitions, replication),
+        NewTopic(kafka.policies, 1, replication, topic_configs=COMPACTED),
+    ]
+    made = []
+    async with admin(config) as client:
+        for topic in wanted:
+            response = await client.create_topics([topic])
+            ((name, code, *_),) = response.topic_errors
+            error = for_code(code)
+            if error is not TopicAlreadyExistsError:
+                if code:
+                    raise _refused(config, name, error)
+                made.append(name)
+    return made
+
+
+async def refuse_unfit(config: Config) -> int:
+    """Refuse topics that do not allow what is promised; answer with the input's partitions."""
+    async with admin(config) as client:
+        topics = await _describe(client, config)
+    problems = [
+        *_missing(config, topics),
+        *_partitions(config, topics),
+        *_settings(config, topics),
+    ]
+    if problems:
+        raise TopicsUnfit(problems)
+    return topics[config.kafka.input].partitions
+
+
+async def _describe(client: AIOKafkaAdminClient, config: Config) -> dict[str, Topic]:
+    kafka = config.kafka
+    names = [kafka.input, kafka.output, kafka.ledger, kafka.rejected, kafka.policies]
+    described = await client.describe_topics(names)
+    partitions = {}
+    for topic in described:
+        error = for_code(topic["error_code"])
+        if topic["error_code"] == 0:
+            partitions[topic["topic"]] = len(topic["partitions"])
+        elif error.__name__ == "TopicAuthorizationFailedError":
+            raise _refused(config, topic["topic"], error)
+    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in partitions]
+    settings: dict[str, dict[str, str]] = {name: {} for name in partitions}
+    for response in await client.describe_configs(resources) if resources else []:
+        for _, _, _, name, entries in response.resources:
+            settings[name] = {entry[0]: entry[1] for entry in entries}
+    return {name: Topic(partitions[name], settings[name]) for name in partitions}
+
+
+def _missing(config: Config, topics: Mapping[str, Topic]) -> list[str]:
+    kafka = config.kafka
+    return [
+        f"kafka.{stream}: topic {name} does not exist; run `meteragent topics create`"
+        for stream, name in (
+            ("input", kafka.input),
+            ("output", kafka.output),
+            ("ledger", kafka.ledger),
+            ("rejected", kafka.rejected),
+            ("policies", kafka.policies),
+        )
+        if name not in topics
+    ]
+
+
+def _partitions(config: Config, topics: Mapping[str, Topic]) -> list[str]:
+    kafka = config.kafka
+    source, ledger = topics.get(kafka.input), topics.get(kafka.ledger)
+    problems = []
+    if source and ledger and source.partitions != ledger.partitions:
+        problems.append(
+            f"kafka.ledger: {kafka.ledger} has {ledger.partitions} partitions, {kafka.input} has "
+            f"{source.partitions}: accounts would not be found; run `meteragent ledger migrate`"
+        )
+    problems += [
+        f"kafka.{stream}: {name} has {topics[name].partitions} partitions, {kafka.input} has "
+        f"{source.partitions}; give it as many"
+        for stream, name in (("output", kafka.output), ("rejected", kafka.rejected))
+        if source and name in topics and topics[name].partitions < source.partitions
+    ]
+    return problems
+
+
+def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
+    kafka = config.kafka
+    problems = []
+    for stream, name in (("ledger", kafka.ledger), ("policies", kafka.policies)):
+        policy = topics[name].settings.get("cleanup.policy") if name in topics else None
+        if policy not in {None, "compact"}:
+            problems.append(
+                f"kafka.{stream}: {name} has cleanup.policy={policy}: what is in it would be "
+                "deleted; set cleanup.policy=compact"
+            )
+    settings = topics[kafka.input].settings if kafka.input in topics else {}
+    if "compact" in settings.get("cleanup.policy", ""):
+        problems.append(
+            f"kafka.input: {kafka.input} is compacted: readings would vanish; set "
+            "cleanup.policy=delete"
+        )
+    kept = int(settings.get("retention.ms", FOREVER))
+    if kept != FOREVER and kept < config.retention:
+        problems.append(
+            f"kafka.input: {kafka.input} keeps records for {format_duration(kept)}, open windows "
+            f"need {format_duration(config.retention)}; raise retention.ms"
+        )
+    return problems
+
+
+def _refused(config: Config, topic: str, error: type[KafkaError]) -> Exception:
+    if "Authorization" in error.__name__:
+        return BrokerRefused(
+            config.kafka.bootstrap_servers[0],
+            f"no right to {topic} ({error.__name__})",
+            "give this user Describe, Read or Write, as the guide says",
+        )
+    if error.retriable:
+        return BrokerUnreachable(config.kafka.bootstrap_servers[0], error.__name__)
+    return TopicsUnfit([f"topic {topic}: {error.__name__}"])
