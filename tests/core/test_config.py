@@ -560,6 +560,19 @@ def test_what_the_example_leaves_out_is_as_it_says(directory: Path) -> None:
     assert read(directory, shown) == read(directory, EXAMPLE.read_text())
 
 
+def test_the_example_shows_every_default() -> None:
+    shown = EXAMPLE.read_text()
+    missing = [
+        (*path, name)
+        for path, table in tables()
+        for name, field in table.model_fields.items()
+        if field.default and not field.is_required() and f"\n# {name} = " not in shown
+    ]
+    written = {("kafka", "bootstrap_servers"), ("policy", "queries")}
+    sections = {path for path, _ in tables()}
+    assert set(missing) - written - sections == set()
+
+
 def test_the_example_of_an_encrypted_log_in_is_accepted(directory: Path) -> None:
     lines = EXAMPLE.read_text().splitlines()
     shown = "\n".join(line.removeprefix("#: ") for line in lines)
