@@ -38,11 +38,9 @@ CHUNK = 128
 MOST_TOGETHER = 2**23
 """Bytes parsed together, to bound the memory that it takes."""
 
-HUGE = 1e300
-"""More watts than this mean no more; read as kilowatts they still fit a float."""
-
 _CONTROL = re.compile(f"[{CONTROL}]")
 _BRACE = ord("{")
+_LARGEST = np.finfo(np.float64).max
 _ONE = pack("q", 1)
 
 
@@ -220,7 +218,9 @@ def _runs(records: Sequence[Fields]) -> _Runs:
     watts = np.array(list(chain.from_iterable(values for _, _, values in spans)), dtype=np.float64)
     kilo = [record.get("unit") == "kW" for record in records]
     if any(kilo):
-        watts = np.clip(watts, -HUGE, HUGE) * np.repeat(np.where(kilo, 1000.0, 1.0), counts)
+        with np.errstate(over="ignore"):  # what is no float any more becomes the largest one
+            watts *= np.repeat(np.where(kilo, 1000.0, 1.0), counts)
+        np.clip(watts, -_LARGEST, _LARGEST, out=watts)
     return _Runs(
         [record["meter_id"] for record in records],
         _integers([start for start, _, _ in spans]),
