@@ -143,18 +143,17 @@ class Policy:
 
     @cached_property
     def digest(self) -> bytes:
-        """Of what defines a release given the window's content.
+        """Of what defines a release given the window's content: it enters the noise.
 
-        It enters the noise, so it leaves out what does not change a release, such as the
-        budget: a window that is computed again under a new budget must not be a new draw.
+        It leaves out what does not change a release, such as the budget: a window that is
+        computed again under a new budget must not be a new draw.
         """
-        defining = json.dumps(self._defining(), sort_keys=True, separators=(",", ":"))
-        return blake2b(defining.encode(), digest_size=DIGEST_BYTES).digest()
+        return _digest(self._defining())
 
     @cached_property
     def id(self) -> str:
-        """The digest as it is published with every release."""
-        return self.digest.hex()
+        """Of everything that is promised, as it is published with every release."""
+        return _digest(self._promised()).hex()
 
     def _defining(self) -> dict[str, Any]:
         return {
@@ -169,12 +168,10 @@ class Policy:
             "epsilon_per_watt": [[q.query.name, q.epsilon] for q in self.questions],
         }
 
-    def document(self) -> dict[str, Any]:
-        """The whole policy, as published once under its id."""
+    def _promised(self) -> dict[str, Any]:
         return {
             **self._defining(),
             "schema": POLICY_SCHEMA,
-            "policy": self.id,
             "grace_ms": self.grace,
             "idle_ms": self.idle,
             "min_coverage": str(self.min_coverage),
@@ -182,3 +179,12 @@ class Policy:
             "horizon_ms": self.horizon,
             "on_exhausted": self.on_exhausted,
         }
+
+    def document(self) -> dict[str, Any]:
+        """The whole policy, as published once under its id."""
+        return {**self._promised(), "policy": self.id}
+
+
+def _digest(document: dict[str, Any]) -> bytes:
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return blake2b(text.encode(), digest_size=DIGEST_BYTES).digest()
