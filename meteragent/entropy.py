@@ -61,7 +61,7 @@ class NoiseKey:
         try:
             return cls(bytes.fromhex(text))
         except (ValueError, KeyRefused):
-            # Not chained: the cause's message quotes what it could not read.
+            # Not chained: a cause's message might quote what it could not read.
             raise KeyRefused(
                 source,
                 f"does not hold {2 * KEY_BYTES} hexadecimal digits",

@@ -295,6 +295,7 @@ def test_a_malformed_key_is_refused_and_not_quoted(text: str) -> None:
         NoiseKey.from_hex(text, "/run/key")
     assert refused.value.source == "/run/key"
     assert_hidden("".join(traceback.format_exception(refused.value)))
+    assert refused.value.__suppress_context__
     error: BaseException | None = refused.value
     while error is not None:
         assert_hidden(repr(error) + str(error))
