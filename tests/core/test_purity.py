@@ -21,17 +21,8 @@ if TYPE_CHECKING:
 PACKAGE = Path(meteragent.__file__).parent
 CORE = (
     *("exact", "errors", "domain", "query", "mechanism", "entropy", "ledger", "ledger_record"),
-    *(
-        "leakage",
-        "policy",
-        "record",
-        "codec",
-        "encode",
-        "schema",
-        "window",
-        "pipeline",
-        "partition",
-    ),
+    *("leakage", "policy", "record", "codec", "encode", "schema", "window", "pipeline"),
+    "partition",
 )
 IMPURE = (
     *("asyncio", "threading", "multiprocessing", "concurrent", "subprocess", "signal"),
