@@ -8,8 +8,10 @@ there, with the ledger records committed so far, another instance goes on as if 
 happened: open windows are filled again by the same records, and decided ones stay decided.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress, count
 
 import numpy as np
 
@@ -91,10 +93,11 @@ class Pipeline:
 
     def restore(self, accounts: Mapping[str, bytes]) -> None:
         """Take over the meters that the ledger knows. Precondition: nothing was fed yet."""
-        for meter in accounts:
-            self._home(meter, most=len(accounts))  # who has an account is never turned away
-        for lane in self._lanes:
-            lane.restore(accounts)
+        for number, meters in self._by_lane(accounts):  # none is turned away
+            lane = self._lanes[number]
+            lane.ledger = load(lane.policy.terms, [accounts[meter] for meter in meters])
+            self._move_in(number, meters)
+            lane.go_on()
 
     def feed(self, readings: Readings) -> Iterator[Step]:
         """Take in the next records. The state is whole when the last step has been taken."""
@@ -144,23 +147,36 @@ class Pipeline:
         return homes
 
     def _homes_of(self, meters: list[str], future: Mask) -> Integers:
+        homes = self._homes
         try:
-            return np.array([*map(self._homes.__getitem__, meters)], dtype=np.int64)
+            return np.array([*map(homes.__getitem__, meters)], dtype=np.int64)
         except KeyError:  # some are new, which is rare
-            runs = zip(meters, future.tolist(), strict=True)
-            return np.array([_FUTURE if f else self._home(m) for m, f in runs], dtype=np.int64)
+            new = [m for m in dict.fromkeys(compress(meters, ~future)) if m not in homes]
+            room = max(0, self._max_meters - len(homes))
+            for number, mine in self._by_lane([m for m in new if self._lane_of(m) >= 0][:room]):
+                self._move_in(number, mine)
+            return np.array(
+                [homes[m] if m in homes else self._refusal(m) for m in meters], dtype=np.int64
+            )
 
-    def _home(self, meter: str, most: int = 0) -> int:
-        home = self._homes.get(meter)
-        if home is None:
-            number = next((i for i, x in enumerate(self._lanes) if meter.startswith(x.prefix)), -1)
-            if number < 0:
-                return _NO_POLICY
-            if len(self._homes) >= max(most, self._max_meters):
-                return _TOO_MANY_METERS
-            home = self._lanes[number].move_in(meter) * len(self._lanes) + number
-            self._homes[meter] = home
-        return home
+    def _by_lane(self, meters: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+        """The meters of each lane; some may have none."""
+        by_lane = defaultdict(list)
+        for meter in meters:
+            by_lane[self._lane_of(meter)].append(meter)
+        by_lane.pop(-1, None)
+        yield from by_lane.items()
+
+    def _move_in(self, number: int, meters: list[str]) -> None:
+        """Give new meters their rows in a lane."""
+        first = self._lanes[number].move_in(meters) * len(self._lanes) + number
+        self._homes.update(zip(meters, count(first, len(self._lanes)), strict=False))
+
+    def _lane_of(self, meter: str) -> int:
+        return next((i for i, x in enumerate(self._lanes) if meter.startswith(x.prefix)), -1)
+
+    def _refusal(self, meter: str) -> int:
+        return _NO_POLICY if self._lane_of(meter) < 0 else _TOO_MANY_METERS
 
     def _arrivals(self, readings: Readings, homes: Integers) -> Iterator[tuple["_Lane", Arrivals]]:
         """The admitted readings of each lane; moves the clock on."""
@@ -205,23 +221,24 @@ class _Lane:
         self._tags = np.empty((0, TAG_BYTES), dtype=np.uint8)
         self._releaser = Releaser(self.policy, key)
 
-    def move_in(self, meter: str) -> int:
-        """Give a meter its row."""
-        self.meters.append(meter)
+    def move_in(self, meters: list[str]) -> int:
+        """Give meters their rows; answer with the first."""
+        first = len(self.meters)
+        self.meters += meters
         rows = len(self.meters)
         self.store.grow(rows)
         self.ledger.grow(rows)
+        tags = b"".join(map(tag, meters))
         if rows > len(self._tags):
-            room = np.empty((len(self.store.next) - len(self._tags), TAG_BYTES), dtype=np.uint8)
-            self._tags = np.concatenate([self._tags, room])
-        self._tags[rows - 1] = np.frombuffer(tag(meter), dtype=np.uint8)
-        return rows - 1
+            room = np.empty((len(self.store.next), TAG_BYTES), dtype=np.uint8)
+            room[:first] = self._tags[:first]
+            self._tags = room
+        self._tags[first:rows] = np.frombuffer(tags, dtype=np.uint8).reshape(-1, TAG_BYTES)
+        return first
 
-    def restore(self, accounts: Mapping[str, bytes]) -> None:
-        """Take over what the ledger knows of this lane's meters."""
+    def go_on(self) -> None:
+        """Leave decided what the ledger says is."""
         rows = np.arange(len(self.meters))
-        records = [accounts[meter] for meter in self.meters]
-        self.ledger.merge(rows, load(self.policy.terms, records), rows)
         until = self.ledger.released_until[rows]
         known = until != NEVER
         self.store.decided_until(rows[known], until[known])

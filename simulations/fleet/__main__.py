@@ -1,0 +1,71 @@
+"""`python -m simulations.fleet`: what one process holds, beside the bare limits.
+
+    python -m simulations.fleet --meters 1000000            print the table
+    python -m simulations.fleet --meters 1000000 --check    end with 1 if a target is missed
+    python -m simulations.fleet --json FILE                 write the numbers too
+
+Targets: at most 1 KiB per meter; the ledger restored in at most three bare reads of its topic;
+no pause of the event loop above 0.5 s while 100,000 windows close at once.
+"""
+
+import argparse
+import asyncio
+import json
+import platform
+import sys
+from pathlib import Path
+
+from simulations.fleet import scale
+from simulations.local_kafka import broker
+
+MOST_BYTES = 1024
+MOST_RATIO = 3.0
+MOST_PAUSE = 0.5
+AT_ONCE = 100_000
+
+
+def main() -> int:
+    """Measure, print, and say whether the targets are met."""
+    parser = argparse.ArgumentParser(prog="python -m simulations.fleet", description=__doc__)
+    parser.add_argument("--meters", type=int, default=1_000_000)
+    parser.add_argument("--bootstrap", help="a broker; without it one is started")
+    parser.add_argument("--json", type=Path, help="write the numbers here")
+    parser.add_argument("--check", action="store_true", help="end with 1 if a target is missed")
+    given = parser.parse_args()
+
+    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}")
+    memory = scale.memory(given.meters)
+    _row("memory", f"{memory.bytes_per_meter:,.0f} bytes per meter", f"<= {MOST_BYTES}")
+    pause = asyncio.run(scale.measure_pause(min(given.meters, AT_ONCE)))
+    _row(
+        "pause",
+        f"{pause.longest_seconds:.3f} s at most while {pause.windows:,} windows closed "
+        f"in {pause.seconds:.2f} s",
+        f"<= {MOST_PAUSE} s",
+    )
+    with broker(given.bootstrap) as bootstrap:
+        restore = asyncio.run(scale.measure_restore(bootstrap, given.meters))
+    _row(
+        "restore",
+        f"{restore.seconds:.2f} s for {restore.meters:,} accounts, {restore.ratio:.2f} times a "
+        f"bare read ({restore.bare_seconds:.2f} s)",
+        f"<= {MOST_RATIO} times",
+    )
+    met = (
+        memory.bytes_per_meter <= MOST_BYTES
+        and pause.longest_seconds <= MOST_PAUSE
+        and restore.ratio <= MOST_RATIO
+    )
+    if given.json:
+        numbers = {"memory": vars(memory), "pause": vars(pause), "restore": vars(restore)}
+        given.json.write_text(json.dumps(numbers, indent=2) + "\n")
+    print("all targets met" if met else "a target is missed")
+    return 0 if met or not given.check else 1
+
+
+def _row(what: str, measured: str, target: str) -> None:
+    print(f"{what:<8} {measured}  (target {target})", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
