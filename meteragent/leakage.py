@@ -61,6 +61,13 @@ class Frame:
     hop: int
     interval: int
 
+    def __post_init__(self) -> None:
+        for name, value in (("interval", self.interval), ("size", self.size), ("hop", self.hop)):
+            if value <= 0 or value % self.interval:
+                raise InvalidSetting(
+                    name, "must be positive, and whole intervals", f"write {self.interval} ms"
+                )
+
     @property
     def slots(self) -> int:
         """Readings per window."""
@@ -82,14 +89,15 @@ class Load:
     def exponent(self, query: Query, nano: int, frame: Frame) -> float:
         """Log-odds by which all releases of one query can tell that the load ran.
 
-        Precondition: nothing else in the home changes with it. Postcondition: an upper
-        bound over every home and every starting time. Why per query: an average moves only
-        by the energy in its window, a percentile by up to the whole load, and the
+        Precondition: nothing else in the home changes with it, and no reading is missing.
+        Postcondition: an upper bound over every home and every starting time, whether
+        readings are samples or means of their intervals. Why per query: an average moves
+        only by the energy in its window, a percentile by up to the whole load, and the
         reading-by-reading release once for each reading.
         """
         step = float(frame.domain.step)
         levels = min(math.ceil(self.watts / step), frame.domain.top)
-        readings = math.floor(self.seconds * 1000 / frame.interval) + 1
+        readings = math.ceil(self.seconds * 1000 / frame.interval) + 1
         loss = nano * step / NANO
         if query.per_slot:
             return loss * levels * readings * -(-frame.size // frame.hop)
@@ -162,14 +170,28 @@ def remap(
         )
     if not 0 < share < 1:
         raise InvalidSetting("share", "must be in (0, 1)", 'write for example "0.9"')
-    joint = prior[:, np.newaxis] * mechanism.matrix()  # joint[level, released]
-    losses = loss(levels[:, np.newaxis], levels) @ joint  # losses[guess, released]
-    cumulative = np.cumsum(joint, axis=0)
-    total = np.maximum(cumulative[-1], np.finfo(float).tiny)
+    belief, weight = _beliefs(mechanism, prior)
+    losses = loss(levels[:, np.newaxis], levels) @ belief  # losses[guess, released]
+    cumulative = np.cumsum(belief, axis=0)
     tail = (1 - share) / 2
     return Reader(
         guess=losses.argmin(axis=0),
-        low=(cumulative <= tail * total).sum(axis=0),
-        high=(cumulative < (1 - tail) * total).sum(axis=0),
-        expected_loss=float(losses.min(axis=0).sum()),
+        low=(cumulative <= tail * cumulative[-1]).sum(axis=0),
+        high=(cumulative < (1 - tail) * cumulative[-1]).sum(axis=0),
+        expected_loss=float(losses.min(axis=0) @ weight),
     )
+
+
+def _beliefs(mechanism: TruncatedGeometric, prior: Floats) -> tuple[Floats, Floats]:
+    """`belief[level, released] * weight[released]` is the chance of both.
+
+    Why apart, and by logarithms: no belief vanishes, however unlikely the release was.
+    """
+    levels, alpha = np.arange(len(prior)), float(mechanism.alpha)
+    rate = float(mechanism.epsilon * mechanism.domain.step)
+    with np.errstate(divide="ignore"):
+        likelihood = np.log(prior)[:, np.newaxis] - rate * np.abs(levels[:, np.newaxis] - levels)
+    largest = likelihood.max(axis=0)
+    weight = np.exp(largest) * float(1 - mechanism.alpha) / (1 + alpha)
+    weight[[0, -1]] = np.exp(largest[[0, -1]]) / (1 + alpha)
+    return np.exp(likelihood - largest), weight

@@ -109,7 +109,7 @@ def test_a_window_that_leaves_the_horizon_makes_room_for_one() -> None:
 
 
 def test_a_window_is_all_or_nothing() -> None:
-    ledger = Ledger(terms(costs=(4, 3)), 1)
+    ledger = Ledger(terms(costs=(3, 4)), 1)
     assert charge(ledger, 0, 1, 2) == [2, 0, 0]
     assert left(ledger, 2) == 3
 
@@ -153,9 +153,9 @@ def test_a_charge_reaches_back_so_far_and_no_further() -> None:
 
 
 def test_an_early_window_does_not_touch_the_present() -> None:
-    ledger = Ledger(terms(budget=1), 1)
-    assert charge(ledger, 16, 0, 16) == [1, 1, 0]
-    assert left(ledger, 26) == 1
+    ledger = Ledger(terms(budget=2), 1)
+    assert charge(ledger, 10, 0, 10, 10) == [1, 1, 1, 0]
+    assert left(ledger, 20) == 2
 
 
 @pytest.mark.parametrize("silence", [1, 9, 10, 25, 26, 27, 1000, 10**6])

@@ -171,6 +171,13 @@ def test_more_than_an_entry_can_hold_stays_beyond_any_budget() -> None:
     assert left(again, DAY) == MOST_BUDGET
 
 
+def test_the_largest_amount_of_an_entry_is_never_spent_in_earnest() -> None:
+    """Else a budget of 2**31 - 1 spent at once would read as more than any budget."""
+    most = 2**31 - 1
+    ledger = spender(replace(QUARTERS, budget=most, costs=(most,)), 0)
+    assert left(under(replace(QUARTERS, budget=2**32), ledger), 0) == 2**32 - most
+
+
 def test_bills_beyond_counting_do_not_overflow() -> None:
     rich = replace(QUARTERS, budget=MOST_BUDGET, costs=(MOST_BUDGET,), horizon=QUARTER)
     ledger = spender(rich, *(w * QUARTER for w in range(17)))
@@ -206,13 +213,14 @@ def damaged(**changes: int | bytes) -> bytes:
         damaged(bucket=2**62),
         damaged(reach=0),
         damaged(reach=2**62),
+        damaged(head=2**59),
         damaged(head=2**62),
         damaged(head=-(2**63)),
         damaged(head=NEVER),
         damaged(until=2**63 - 1),
         damaged(until=NEVER + 1),
         damaged()[:-4] + struct.pack("<i", -1),
-        everyone(Ledger(replace(QUARTERS, budget=2**40), 1))[0][:-8] + struct.pack("<q", 2**49),
+        everyone(spender(replace(QUARTERS, budget=2**40), 0))[0][:-8] + struct.pack("<q", 2**49),
     ],
     ids=lambda record: record[:48].hex(),
 )

@@ -32,7 +32,7 @@ def all_terms(draw: st.DrawFn, longest: int = 40) -> Terms:
     horizon = draw(st.integers(size, max(size, longest * hop)))
     costs = draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))
     unit = draw(st.sampled_from([1, 1, 2**27, 2**31]))  # 32 and 64 bits, and their border
-    windows = draw(st.integers(1, 12))
+    windows = draw(st.sampled_from([1, 1, 2, 3, 6]))  # few, so that most charges meet the end
     return Terms(
         budget=unit * (sum(costs) * windows + draw(st.integers(0, 5))),
         horizon=horizon,
@@ -49,6 +49,10 @@ coarse_terms = all_terms(300).filter(lambda terms: terms.bucket_windows > 1)
 
 def everyone(ledger: Ledger) -> list[bytes]:
     return dump(ledger, np.arange(len(ledger)))
+
+
+def spent(ledger: Ledger) -> list[int]:
+    return [int(amount) for amount in ledger.spent]
 
 
 def merged(one: Ledger, other: Ledger) -> Ledger:
@@ -104,9 +108,10 @@ class Accounts(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        records = everyone(self.ledger)
-        self.ledger = load(self.terms, records)
-        assert everyone(self.ledger) == records
+        before = self.ledger
+        self.ledger = load(self.terms, everyone(before))
+        assert everyone(self.ledger) == everyone(before)
+        assert spent(self.ledger) == spent(before)
 
     @rule()
     def take_snapshot(self) -> None:
@@ -115,20 +120,15 @@ class Accounts(RuleBasedStateMachine):
     @rule()
     def merge_with_an_older_state(self) -> None:
         now = everyone(self.ledger)
-        older = load(self.terms, self.snapshot)
-        grown = load(self.terms, self.snapshot)
-        grown.grow(len(self.ledger))
-        assert len(grown) == len(self.ledger)
-        both_ways = [
-            everyone(merged(load(self.terms, now), older)),
-            everyone(merged(grown, load(self.terms, now))),
-        ]
-        assert both_ways[0] == both_ways[1]
-        self.ledger = load(self.terms, both_ways[0])
-        again = merged(load(self.terms, both_ways[0]), load(self.terms, self.snapshot))
-        assert everyone(again) == both_ways[0]
-        if self.exact:
-            assert both_ways[0] == now
+        other_way = load(self.terms, self.snapshot)
+        other_way.grow(len(self.ledger))
+        merged(other_way, load(self.terms, now))
+        merged(self.ledger, load(self.terms, self.snapshot))
+        both = everyone(self.ledger)
+        assert everyone(other_way) == both
+        assert spent(other_way) == spent(self.ledger)
+        assert everyone(merged(other_way, load(self.terms, self.snapshot))) == both
+        assert both == now or not self.exact
 
     @precondition(lambda self: len(self.twins) < 5)
     @rule()
@@ -177,7 +177,7 @@ class Accounts(RuleBasedStateMachine):
 
 
 TestAccounts = Accounts.TestCase
-TestAccounts.settings = settings(max_examples=max(400, settings.default.max_examples))
+TestAccounts.settings = settings(max_examples=max(400, settings().max_examples))
 
 
 @st.composite
