@@ -37,7 +37,7 @@ class Agent:
         self._tell = tell
         self._wall = wall
         self._stopping = asyncio.Event()
-        self._polled = time.monotonic()
+        self._progressed = time.monotonic()
         self.group: Group | None = None
 
     async def run(self) -> None:
@@ -73,9 +73,14 @@ class Agent:
     @property
     def alive(self) -> bool:
         """Whether there is progress: not that the process is up, but that it gets somewhere."""
+        return self.stood_still < self._config.agent.progress_deadline / 1000
+
+    @property
+    def stood_still(self) -> float:
+        """For how many seconds the loop, the brokers or a commit have let wait for them."""
         if self.group is not None:
-            self._polled = max(self._polled, self.group.polled)
-        return time.monotonic() - self._polled < self._config.agent.progress_deadline / 1000
+            self._progressed = max(self._progressed, self.group.progressed)
+        return time.monotonic() - self._progressed
 
     async def _run_once(self) -> None:
         await topics.refuse_unfit(self._config)

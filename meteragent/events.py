@@ -57,9 +57,12 @@ class WindowsDecided:
 
     partition: int
     policy: str
+    """Its id."""
+    windows: int
     released: Mapping[str, int]
-    """How many windows released each query."""
+    """How many windows released each query, the first one first: it is the last to be withheld."""
     withheld: Mapping[Withheld, int]
+    """How many windows withheld something, by reason."""
     spent: Mapping[str, int]
     """Nano-units per watt spent by each query."""
     newest_end: int
@@ -73,6 +76,13 @@ class TransactionEnded:
     partition: int
     windows: int
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionAbandoned:
+    """A transaction was left open; whoever has the partition next aborts it."""
+
+    partition: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,7 @@ Event = (
     | BatchTaken
     | WindowsDecided
     | TransactionEnded
+    | TransactionAbandoned
     | Rebalanced
 )
 

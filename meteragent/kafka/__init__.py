@@ -3,6 +3,7 @@
 clients    how to connect, and how to let go
 outbox     records of a transaction, in batches
 restore    the ledger and the position, read back
+pulse      whether the brokers answer, and how much is left to read
 worker     one partition: commands in, events out
 group      the consumer: membership, polling, back-pressure
 topics     what must exist in Kafka: made, and checked

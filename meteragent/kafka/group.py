@@ -14,6 +14,7 @@ from meteragent.encode import Encoder
 from meteragent.entropy import NoiseKey
 from meteragent.events import Listener, Rebalanced
 from meteragent.kafka import clients
+from meteragent.kafka.pulse import Pulse
 from meteragent.kafka.worker import Surroundings, Worker
 from meteragent.partition import Event, State
 
@@ -21,6 +22,7 @@ POLL_MS = 100
 TICK_SECONDS = 1.0
 POSITION_ONLY = 10  # commits without releases are this many intervals apart
 MOST_WAITING = 50_000  # releases of one partition
+HEARD_SECONDS = 10.0  # brokers that say nothing for longer are not there
 
 Clock = Callable[[], float]
 
@@ -37,6 +39,8 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         self._wall = wall
         self.workers: dict[TopicPartition, Worker] = {}
         self.polled = time.monotonic()
+        self.pulse: Pulse | None = None
+        self._joined = False
         self._stopping = asyncio.Event()
         self._leaving: list[Worker] = []
         self._due_at: dict[TopicPartition, float] = {}
@@ -48,9 +52,15 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
 
     @property
     def ready(self) -> bool:
-        """Whether every partition that is ours is running."""
-        running = {State.RUNNING, State.COMMITTING}
-        return all(w.life.state in running for w in self.workers.values())
+        """Whether the brokers answer, and every partition that is ours is running."""
+        heard = self.pulse is not None and time.monotonic() - self.pulse.heard < HEARD_SECONDS
+        return heard and self._joined and all(map(_runs, self.workers.values()))
+
+    @property
+    def progressed(self) -> float:
+        """Until when everything got on: the loop, the brokers, and every commit that is due."""
+        commits = [w.due_since for w in self.workers.values() if w.due_since is not None]
+        return min(self.polled, *([self.pulse.heard] if self.pulse else []), *commits)
 
     async def run(self) -> None:
         """Work until stopped; an exception means that the consumer must be made anew."""
@@ -73,7 +83,12 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             await admin.start()
             await consumer.start()
             consumer.subscribe([kafka.input], listener=self)
-            await self._poll(consumer)
+            self.pulse = Pulse(consumer, kafka.input)
+            asking = asyncio.create_task(self.pulse.run(self._running))
+            try:
+                await self._poll(consumer)
+            finally:
+                asking.cancel()
         finally:
             await self._drain(self.workers.values())
             self.workers.clear()
@@ -87,6 +102,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         """Commit what there is, within the deadline; the group waits for us that long."""
         del revoked  # eager rebalancing: always all
+        self._joined = False
         await self._drain(self.workers.values())
         self.workers.clear()
 
@@ -103,6 +119,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         for source in sources:
             worker = self.workers[source] = Worker(self._around, source.partition)
             worker.on(Event.BEGIN)
+        self._joined = True
 
     async def _drain(self, workers: Iterable[Worker]) -> None:
         leaving = list(workers)
@@ -136,6 +153,9 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         finally:
             stopped.cancel()
 
+    def _running(self) -> list[TopicPartition]:
+        return [source for source, worker in self.workers.items() if _runs(worker)]
+
     async def _deal_out(self, portions: dict[TopicPartition, list[object]]) -> None:
         for source, records in portions.items():
             worker = self.workers.get(source)
@@ -164,7 +184,11 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
 
     async def _is_caught_up(self, consumer: AIOKafkaConsumer, worker: Worker) -> bool:
         """Markers and aborted records count as read: so positions are compared, not records."""
-        if worker.life.state not in {State.RUNNING, State.COMMITTING}:
+        if not _runs(worker):
             return False
         end = consumer.highwater(worker.source)
         return end is not None and await consumer.position(worker.source) >= end
+
+
+def _runs(worker: Worker) -> bool:
+    return worker.life.state in {State.RUNNING, State.COMMITTING}

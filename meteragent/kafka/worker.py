@@ -22,6 +22,7 @@ from meteragent.events import (
     PartitionFailed,
     PartitionMoved,
     PartitionRestored,
+    TransactionAbandoned,
     TransactionEnded,
     WindowsDecided,
 )
@@ -64,6 +65,7 @@ class Worker:
         self.left = asyncio.Event()
         self.failures = 0
         self.progressed = time.monotonic()
+        self._due_since: float | None = None
         self.pipeline: Pipeline | None = None
         self._producer: AIOKafkaProducer | None = None
         self._task: asyncio.Task[None] | None = None
@@ -83,6 +85,8 @@ class Worker:
         commands = self.life.on(event)
         if self.life.state is not before:
             self._around.tell(PartitionMoved(self.partition, self.life.state))
+            if self._due_since is None and self.life.state in {State.COMMITTING, State.FAILED}:
+                self._due_since = time.monotonic()
         for command in commands:
             self._carry_out(command)
         return Command.FEED in commands
@@ -279,6 +283,12 @@ class Worker:
             self._around.tell(TransactionEnded(self.partition, len(outbox.releases), seconds))
         self.failures = 0
         self.progressed = time.monotonic()
+        self._due_since = None
+
+    @property
+    def due_since(self) -> float | None:
+        """Since when a commit is due that has not come; a long restore is no standstill."""
+        return None if self.life.state is State.RESTORING else self._due_since
 
     @property
     def has_news(self) -> bool:
@@ -291,6 +301,8 @@ class Worker:
         if task is not None and task is not asyncio.current_task():
             task.cancel()
         self.pipeline, self._committed = None, None
+        if self._in_transaction:
+            self._around.tell(TransactionAbandoned(self.partition))
         self._outbox, self._in_transaction = Outbox(), False
         producer, self._producer = self._producer, None
         if producer is not None:
@@ -313,6 +325,7 @@ def _decided(partition: int, step: Step) -> WindowsDecided:
     return WindowsDecided(
         partition,
         releases.policy.id,
+        len(releases.meters),
         dict(zip(names, granted, strict=True)),
         Counter(w for w in releases.withheld if w),
         {n: g * c for n, g, c in zip(names, granted, costs, strict=True)},
