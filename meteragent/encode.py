@@ -88,7 +88,7 @@ class _Form:
             document["withheld"] = withheld
         if self._public:
             document |= {"readings": _HOLE, "slots": self._policy.slots}
-        template = _json(document).replace("%", "%%").replace(_json(_HOLE), "%s")
+        template = _json(document).replace(_json(_HOLE), "%s")
         self._templates[granted, withheld] = template
         return template
 

@@ -228,9 +228,9 @@ def spy(monkeypatch: pytest.MonkeyPatch, name: str) -> list[int]:
     calls: list[int] = []
     real: Callable[..., object] = getattr(codec, name)
 
-    def watched(text: bytes, *others: object) -> object:
+    def watched(text: bytes, *others: object, **named: object) -> object:
         calls.append(len(text))
-        return real(text, *others)
+        return real(text, *others, **named)
 
     monkeypatch.setattr(codec, name, watched)
     return calls
@@ -308,6 +308,15 @@ def test_no_doubtful_reading_is_certified(odd: dict[str, object]) -> None:
 def test_no_doubtful_block_is_certified(odd: dict[str, object]) -> None:
     assert codec._certified(joined([block(values=[1]), odd]), 2) is None
     assert_as_the_twin_says([written(block(values=[1])), written(odd)])
+
+
+@pytest.mark.parametrize("odd", [block(), reading(unit="kW")])
+def test_a_chunk_that_is_seen_not_to_be_plain_is_parsed_only_once(
+    odd: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed = spy(monkeypatch, "from_json")
+    assert decode([written(odd)] * 3).rejects == []
+    assert parsed == []
 
 
 def test_the_memory_of_parsing_together_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
