@@ -69,6 +69,20 @@ class Assigned:
     policy: Policy
 
 
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What a partition holds for the meters of one policy: how many, and none of their names."""
+
+    policy: Policy
+    meters: int
+    ledger: Ledger
+    """The first `meters` accounts are in use."""
+    open_windows: int
+    """Windows not yet decided that hold a reading; of hopping ones, hops."""
+    bytes_per_meter: int
+    """In arrays."""
+
+
 class Pipeline:
     """The windows and accounts of one partition's meters."""
 
@@ -130,6 +144,10 @@ class Pipeline:
     def clock(self) -> int:
         """The newest event time so far."""
         return self._clock
+
+    def holdings(self) -> list[Holding]:
+        """What is held for each policy, to be looked at and not to be changed."""
+        return [lane.holding() for lane in self._lanes]
 
     def _advance(self) -> Iterator[Step]:
         for lane in self._lanes:
@@ -201,6 +219,7 @@ class Pipeline:
                 yield lane, arrivals if mine.all() else arrivals.where(mine)
 
 
+_COLUMNS = 4  # of a meter besides its rings: head, spent, released_until, next
 _FUTURE, _NO_POLICY, _TOO_MANY_METERS = -1, -2, -3
 _REASONS = {
     _FUTURE: Reason.FUTURE,
@@ -242,6 +261,18 @@ class _Lane:
         until = self.ledger.released_until[rows]
         known = until != NEVER
         self.store.decided_until(rows[known], until[known])
+
+    def holding(self) -> Holding:
+        """What there is."""
+        ledger, ring = self.ledger, self.store.ring
+        account = ledger.ring * ledger.buckets.itemsize + ledger.head.itemsize * _COLUMNS
+        return Holding(
+            self.policy,
+            len(self.meters),
+            ledger,
+            ring.open_blocks(),
+            ring.bytes_per_row + account + TAG_BYTES,
+        )
 
     def decide(self, closed: Closed) -> Step:
         """Charge closed windows, release what is paid for, and write the accounts down."""
