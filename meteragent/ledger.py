@@ -11,11 +11,13 @@ charge is granted only if every run of `span` buckets that contains it stays wit
 but can never overdraw. It refuses at most what an exact account with a horizon longer by
 `slack` windows would refuse.
 
-Arrays are indexed by account (one per meter); a batch costs a few array operations. No
-float takes part: one that arrives is an error.
+Arrays are indexed by account (one per meter) and count in a unit that every cost is a
+multiple of, so that small integers hold them exactly; a batch costs a few array operations.
+No float takes part: one that arrives is an error.
 """
 
 from dataclasses import dataclass
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +34,7 @@ REACH_BACK = 16  # buckets behind the newest that a late charge may still go to
 MOST_BUDGET = 2**48
 """No budget is larger, so a bucket that spent as much fills any; no sum of a ring overflows."""
 
+MOST_PARTS = 1000  # finer than a thousandth of a cost is of no use
 LONGEST = 2**50  # milliseconds: 35 thousand years
 SPARE = 4  # a fleet that grows gets room for a quarter more
 
@@ -67,6 +70,17 @@ class Terms:
             raise InvalidSetting(
                 "hop", "is longer than a window, readings would be lost", f"write {self.size} ms"
             )
+
+    @property
+    def unit(self) -> int:
+        """Nano-units that an account counts in: every cost is a multiple of it.
+
+        As fine as two bytes per bucket allow, so that amounts from other terms, which are
+        rounded up to it, gain little.
+        """
+        common = gcd(*self.costs)
+        parts = min(np.iinfo(np.int16).max * common // (self.budget + common), MOST_PARTS)
+        return common // next(n for n in range(max(parts, 1), 0, -1) if common % n == 0)
 
     @property
     def windows(self) -> int:
@@ -105,15 +119,19 @@ class Ledger:
     def __init__(self, terms: Terms, accounts: int = 0) -> None:
         self.terms = terms
         self.ring = terms.span + REACH_BACK
-        self._prices = np.cumsum([0, *terms.costs], dtype=np.int64)
-        narrow = terms.budget < np.iinfo(np.int32).max
-        self.buckets = np.zeros((0, self.ring), dtype=np.int32 if narrow else np.int64)
-        """buckets[account, bucket % ring]: what was spent, or `full`"""
+        self._span = terms.span
+        self._bucket = terms.bucket
+        self.unit = terms.unit
+        self._budget = terms.budget // self.unit
+        self._prices = np.cumsum([0, *terms.costs], dtype=np.int64) // self.unit
+        kind = next(k for k in (np.int16, np.int32, np.int64) if self._budget < np.iinfo(k).max)
+        self.buckets = np.zeros((0, self.ring), dtype=kind)
+        """buckets[account, bucket % ring]: what was spent, in units, or `full`"""
         self.full = full(self.buckets.dtype)
         self.head = np.zeros(0, dtype=np.int64)
         """The newest bucket of each account."""
         self.spent = np.zeros(0, dtype=np.int64)
-        """The sum of the span of buckets that ends with the head."""
+        """The sum of the span of buckets that ends with the head, in units."""
         self.released_until = np.zeros(0, dtype=np.int64)
         """The end of each meter's last window that was released or suppressed."""
         self.grow(accounts)
@@ -142,7 +160,7 @@ class Ledger:
         """
         accounts, starts = _integers("accounts", accounts), _integers("starts", starts)
         _refuse_twice(accounts)
-        buckets = starts // self.terms.bucket
+        buckets = starts // self._bucket
         left = self._left_after_advance(accounts, buckets)
         queries = len(self.terms.costs)
         granted = np.searchsorted(self._prices, left, side="right") - 1
@@ -152,20 +170,21 @@ class Ledger:
         paying = np.flatnonzero(granted > 0)
         accounts, buckets, price = accounts[paying], buckets[paying], price[paying]
         self.buckets[accounts, buckets % self.ring] += price.astype(self.buckets.dtype)
-        self.spent[accounts] += np.where(buckets > self.head[accounts] - self.terms.span, price, 0)
+        self.spent[accounts] += np.where(buckets > self.head[accounts] - self._span, price, 0)
         return granted
 
     def _left_after_advance(self, accounts: Integers, buckets: Integers) -> Integers:
         """What each account may still spend in its bucket, after moving on to it."""
         behind = buckets < self.head[accounts]
         self._advance(accounts[~behind], buckets[~behind])
-        left = self.terms.budget - self.spent[accounts]
-        left[behind] = self._left_behind(accounts[behind], buckets[behind])
+        left = self._budget - self.spent[accounts]
+        if behind.any():
+            left[behind] = self._left_behind(accounts[behind], buckets[behind])
         return np.maximum(left, 0)
 
     def _left_behind(self, accounts: Integers, buckets: Integers) -> Integers:
         """The same for buckets behind the head: every run that contains them must hold."""
-        span, head = self.terms.span, self.head[accounts]
+        span, head = self._span, self.head[accounts]
         behind = head - buckets
         run = self.spent[accounts]
         fullest = np.where(behind < span, run, 0)
@@ -173,7 +192,7 @@ class Ledger:
             run += self._at(accounts, head - end - span + 1) - self._at(accounts, head - end + 1)
             contains = (end <= behind) & (behind < end + span)
             fullest = np.maximum(fullest, np.where(contains, run, 0))
-        return np.where(behind > REACH_BACK, 0, self.terms.budget - fullest)
+        return np.where(behind > REACH_BACK, -1, self._budget - fullest)
 
     def _at(self, accounts: Integers, buckets: Integers) -> Integers:
         return self.buckets[accounts, buckets % self.ring].astype(np.int64)
@@ -185,7 +204,7 @@ class Ledger:
             behind = self.head[accounts] < buckets
             accounts, buckets = accounts[behind], buckets[behind]
             head = self.head[accounts] + 1
-            self.spent[accounts] -= self._at(accounts, head - self.terms.span)
+            self.spent[accounts] -= self._at(accounts, head - self._span)
             self.buckets[accounts, head % self.ring] = 0
             self.head[accounts] = head
 
@@ -203,11 +222,11 @@ class Ledger:
         self.released_until[accounts] = np.maximum(self.released_until[accounts], until)
 
     def left(self, accounts: Integers, now: int) -> Integers:
-        """What each account may spend on a window that starts at `now`; changes nothing."""
-        bucket = _integers("now", np.asarray(now)) // self.terms.bucket
-        head, span = self.head[accounts], self.terms.span
+        """Nano-units that each account may spend on a window starting at `now`; changes nothing."""
+        bucket = _integers("now", np.asarray(now)) // self._bucket
+        head, span = self.head[accounts], self._span
         spent = np.where(bucket < head + span, self.spent[accounts], 0)
-        left: Integers = self.terms.budget - spent
+        left: Integers = self._budget - spent
         behind = np.flatnonzero(bucket < head)
         left[behind] = self._left_behind(accounts[behind], np.full(len(behind), bucket))
         ahead = np.flatnonzero((bucket > head) & (bucket < head + span))
@@ -215,13 +234,17 @@ class Ledger:
             head[ahead] += 1
             left[ahead] += self._at(accounts[ahead], head[ahead] - span)
             ahead = ahead[head[ahead] < bucket]
-        return np.maximum(left, 0)
+        nano: Integers = np.maximum(left, -1) * self.unit + self.terms.budget % self.unit
+        return nano.clip(0)
 
     def history(self, account: int) -> dict[int, int]:
         """Bucket start in milliseconds -> nano-units spent, for every bucket that spent."""
-        head, width = int(self.head[account]), self.terms.bucket
+        head, width = int(self.head[account]), self._bucket
         buckets = range(head, head - self.ring, -1)
-        spent = {b * width: int(self.buckets[account, b % self.ring]) for b in buckets}
+        spent = {
+            b * width: min(self.unit * int(self.buckets[account, b % self.ring]), MOST_BUDGET)
+            for b in buckets
+        }
         return {start: nano for start, nano in spent.items() if nano}
 
     def merge(self, accounts: Integers, other: "Ledger", others: Integers) -> None:
@@ -241,7 +264,7 @@ class Ledger:
 
     def recount(self, accounts: Integers) -> None:
         """Add up the span of these accounts anew, after their buckets were written."""
-        behind = self.head[accounts][:, np.newaxis] - np.arange(self.terms.span, self.ring)
+        behind = self.head[accounts][:, np.newaxis] - np.arange(self._span, self.ring)
         out_of_span = self.buckets[accounts[:, np.newaxis], behind % self.ring]
         everything = self.buckets[accounts].sum(axis=1, dtype=np.int64)
         self.spent[accounts] = everything - out_of_span.sum(axis=1, dtype=np.int64)

@@ -3,13 +3,14 @@
 Little endian, one record per meter; the latest of a meter holds all there is to know:
 
     magic    4 bytes   "mtrL"
-    item     uint16    bytes per entry of `spent`: 4 or 8
+    item     uint16    bytes per entry of `spent`: 2, 4 or 8
     ring     uint16    number of entries
     bucket   int64     width of a bucket: bucket `b` covers window starts from `b * bucket` on
     reach    int64     from a bucket's start to the end of its last window
+    unit     int64     nano-units per watt that an entry of 1 means
     head     int64     the newest bucket
     until    int64     every window ending by then has been decided
-    spent    item * ring   `spent[i]`: nano-units of the newest bucket `b <= head`, b % ring == i
+    spent    item * ring   `spent[i]`: units of the newest bucket `b <= head` with b % ring == i
 
 Times are in milliseconds. An entry of `full(item)` means that much or more.
 """
@@ -34,7 +35,7 @@ from meteragent.ledger import (
 )
 
 MAGIC = b"mtrL"
-_LAYOUT_OF = itemgetter(slice(24))  # what records must share to be read as one array
+_LAYOUT_OF = itemgetter(slice(32))  # what records must share to be read as one array
 _LATEST = 2**60
 _CHUNK = 1024  # records at a time, so that temporaries stay in the processor's cache
 
@@ -52,6 +53,7 @@ def dump(ledger: Ledger, accounts: Integers) -> list[bytes]:
         table["ring"] = ledger.ring
         table["bucket"] = ledger.terms.bucket
         table["reach"] = ledger.terms.reach
+        table["unit"] = ledger.unit
         table["head"] = ledger.head[some]
         table["until"] = ledger.released_until[some]
         table["spent"] = ledger.buckets[some]
@@ -77,12 +79,13 @@ def load(terms: Terms, records: Sequence[bytes]) -> Ledger:
 
 def _enter(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) -> None:
     ledger.released_until[accounts] = parsed["until"]
-    spent, kept_as = parsed["spent"], (parsed["bucket"][0], parsed["reach"][0])
+    spent, kept_as = parsed["spent"], parsed[["bucket", "reach", "unit"]][0].item()
     if (spent.dtype, spent.shape[1], *kept_as) == (
         ledger.buckets.dtype,
         ledger.ring,
         ledger.terms.bucket,
         ledger.terms.reach,
+        ledger.unit,
     ):
         ledger.buckets[accounts] = spent
         ledger.head[accounts] = parsed["head"]
@@ -102,7 +105,8 @@ def _bill_again(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) ->
     """
     bucket, reach, head = (parsed[name].astype(np.int64) for name in ("bucket", "reach", "head"))
     spent = parsed["spent"].T
-    spent = np.where(spent < full(spent.dtype), spent, np.int64(MOST_BUDGET))
+    nano = np.where(spent < full(spent.dtype), spent * parsed["unit"], np.int64(MOST_BUDGET))
+    spent = -(-nano // ledger.unit)
     ring = len(spent)
 
     def entry(old: Integers) -> Integers:
@@ -128,6 +132,7 @@ def _layout(ring: int, item: int) -> np.dtype[np.void]:
             ("ring", "<u2"),
             ("bucket", "<i8"),
             ("reach", "<i8"),
+            ("unit", "<i8"),
             ("head", "<i8"),
             ("until", "<i8"),
             ("spent", f"<i{item}", (ring,)),
@@ -137,7 +142,7 @@ def _layout(ring: int, item: int) -> np.dtype[np.void]:
 
 def _parse(layout: bytes, records: list[bytes]) -> NDArray[np.void]:
     item, ring = (int.from_bytes(layout[i : i + 2], "little") for i in (4, 6))
-    if layout[:4] != MAGIC or item not in (4, 8) or not 0 < ring <= MOST_BUCKETS:
+    if layout[:4] != MAGIC or item not in (2, 4, 8) or not 0 < ring <= MOST_BUCKETS:
         raise LedgerDamaged("a record is not a ledger record of a version that is known here")
     dtype = _layout(ring, item)
     if {len(record) for record in records} != {dtype.itemsize}:
@@ -152,8 +157,11 @@ def _possible(parsed: NDArray[np.void]) -> bool:
     """Whether sums and products of these numbers stay within 64 bits."""
     bucket, spent, head, until = (parsed[name] for name in ("bucket", "spent", "head", "until"))
     lengths, new = np.concatenate([bucket, parsed["reach"]]), head == NEVER
+    unit = int(parsed["unit"][0])
+    most = int(spent[spent < full(spent.dtype)].max(initial=0))
     return bool(
         (lengths.min() > 0 and lengths.max() <= 2 * LONGEST)
+        and (0 < unit <= MOST_BUDGET and most * unit <= MOST_BUDGET * MOST_BUCKETS)
         and (spent.min() >= 0 and spent.max() <= MOST_BUDGET and not spent[new].any())
         and (new | _within(head, _LATEST // bucket)).all()
         and ((until == NEVER) | _within(until, _LATEST)).all()

@@ -21,8 +21,8 @@ DAY = 24 * HOUR
 FIRST = np.array([0])
 QUARTERS = Terms(budget=100, horizon=DAY, size=QUARTER, hop=QUARTER, costs=(1,))
 HOURS = Terms(budget=100, horizon=DAY, size=HOUR, hop=HOUR, costs=(4,))
-HEADER = struct.Struct("<4sHHqqqq")
-FIELDS = ("magic", "item", "ring", "bucket", "reach", "head", "until")
+HEADER = struct.Struct("<4sHHqqqqq")
+FIELDS = ("magic", "item", "ring", "bucket", "reach", "unit", "head", "until")
 
 
 def everyone(ledger: Ledger) -> list[bytes]:
@@ -55,8 +55,8 @@ def test_a_record_is_laid_out_as_documented() -> None:
     spent = [0] * ring
     spent[7], spent[9] = 1, 2
     (record,) = everyone(ledger)
-    header = (b"mtrL", 4, ring, QUARTER, QUARTER, 9, 10 * QUARTER)
-    assert record == HEADER.pack(*header) + struct.pack(f"<{ring}i", *spent)
+    header = (b"mtrL", 2, ring, QUARTER, QUARTER, 1, 9, 10 * QUARTER)
+    assert record == HEADER.pack(*header) + struct.pack(f"<{ring}h", *spent)
 
 
 def test_a_record_knows_how_far_its_windows_reach_and_how_wide_its_entries_are() -> None:
@@ -161,10 +161,10 @@ def test_changing_terms_back_and_forth_adds_nothing_and_moves_nothing_on() -> No
 
 
 def test_more_than_an_entry_can_hold_stays_beyond_any_budget() -> None:
-    """Spent under 64-bit terms, kept in 32 bits, and asked for in 64 bits again."""
+    """Spent under 64-bit terms, kept in 16 bits, and asked for again."""
     rich, poor = replace(QUARTERS, budget=2**40, costs=(2**33,)), replace(QUARTERS, horizon=HOUR)
     ledger = under(poor, spender(rich, 0))
-    assert ledger.buckets.dtype == np.int32
+    assert ledger.buckets.dtype == np.int16
     assert left(ledger, 0) == 0
     again = under(replace(rich, budget=MOST_BUDGET), ledger)
     assert left(again, 0) == left(again, DAY - QUARTER) == 0
@@ -202,7 +202,8 @@ def damaged(**changes: int | bytes) -> bytes:
         damaged()[:-1],
         damaged() + b"\0",
         damaged(magic=b"mtrM"),
-        damaged(item=2),
+        damaged(item=3),
+        damaged(item=4),
         damaged(item=8),
         damaged(ring=0),
         damaged(ring=111),
@@ -211,6 +212,9 @@ def damaged(**changes: int | bytes) -> bytes:
         damaged(bucket=0),
         damaged(bucket=-QUARTER),
         damaged(bucket=2**62),
+        damaged(unit=0),
+        damaged(unit=-1),
+        damaged(unit=2**62),
         damaged(reach=0),
         damaged(reach=2**62),
         damaged(head=2**59),
@@ -245,9 +249,9 @@ def arbitrary_records(draw: st.DrawFn) -> bytes:
     """Of a sound layout, or made up from the first byte on."""
     if draw(st.booleans()):
         return draw(st.binary(max_size=600))
-    item, ring = draw(st.sampled_from([4, 8])), draw(st.integers(1, 128))
-    header = HEADER.pack(b"mtrL", item, ring, *(draw(numbers) for _ in range(4)))
-    most = draw(st.sampled_from([0, 100, 2**31 - 1]))
+    item, ring = draw(st.sampled_from([2, 4, 8])), draw(st.integers(1, 128))
+    header = HEADER.pack(b"mtrL", item, ring, *(draw(numbers) for _ in range(5)))
+    most = draw(st.sampled_from([0, 100, 2 ** (8 * min(item, 4) - 1) - 1]))
     entry = st.integers(0, most).map(lambda spent: spent.to_bytes(item, "little"))
     return header + b"".join(draw(st.lists(entry, min_size=ring, max_size=ring)))
 
