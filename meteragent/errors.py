@@ -9,7 +9,11 @@
     ├── BrokerUnreachable      Kafka does not answer                           (retriable)
     ├── BrokerRefused          Kafka answers, and lets us not in
     ├── TopicsUnfit            topics are missing, or not as they must be
-    └── ForeignCommit          the group's offsets were committed by something else
+    ├── ForeignCommit          the group's offsets were committed by something else
+    ├── InputDamaged           an input file that cannot be read any further
+    ├── InputReplaced          a file that was followed is another one now      (retriable)
+    ├── FileRefused            a file whose content would be lost
+    └── LedgerBusy             another process writes this ledger               (retriable)
 
 Messages name settings and coordinates, never a reading, a level or a payload.
 """
@@ -98,3 +102,44 @@ class ForeignCommit(MeterAgentError):
         )
         self.group = group
         self.partition = partition
+
+
+class InputDamaged(MeterAgentError):
+    """An input file that cannot be read any further; the message never quotes it."""
+
+    def __init__(self, source: str, line: int, problem: str, instead: str) -> None:
+        super().__init__(f"{source}: line {line}: {problem}; {instead}")
+        self.source = source
+        self.line = line
+        self.problem = problem
+        self.instead = instead
+
+
+class InputReplaced(MeterAgentError):
+    """The file that was followed is another one now, or was cut; the next run reads it anew."""
+
+    retriable: ClassVar[bool] = True
+
+    def __init__(self, source: str) -> None:
+        super().__init__(f"{source}: was replaced or cut while it was followed; run again")
+        self.source = source
+
+
+class FileRefused(MeterAgentError):
+    """A file whose content would be lost, or that is not what it is taken for."""
+
+    def __init__(self, path: str, problem: str, instead: str) -> None:
+        super().__init__(f"{path}: {problem}; {instead}")
+        self.path = path
+        self.problem = problem
+        self.instead = instead
+
+
+class LedgerBusy(MeterAgentError):
+    """Another process writes this ledger."""
+
+    retriable: ClassVar[bool] = True
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path}: another process uses this ledger; wait for it, or name another")
+        self.path = path

@@ -8,7 +8,9 @@ from meteragent import trace
 from meteragent.errors import (
     BrokerRefused,
     ConfigRefused,
+    FileRefused,
     ForeignCommit,
+    InputDamaged,
     InvalidSetting,
     KeyRefused,
     LedgerDamaged,
@@ -54,6 +56,8 @@ CODES: tuple[tuple[type[BaseException], Exit], ...] = (
     (BrokerRefused, Exit.DENIED),
     (TopicsUnfit, Exit.TOPICS),
     (ForeignCommit, Exit.TOPICS),
+    (InputDamaged, Exit.DATA),
+    (FileRefused, Exit.FILE),
     (BrokenPipeError, Exit.PIPE),
     (OSError, Exit.FILE),
     (KeyboardInterrupt, Exit.INTERRUPTED),

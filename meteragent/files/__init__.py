@@ -1,0 +1,11 @@
+"""The embedded way: CSV or JSON lines in, releases out, accounts in SQLite, no broker.
+
+    source     a file, gzip or pipe -> blocks of whole lines
+    decode     blocks -> columns: `table` and `moments` for CSV, `codec` for JSON lines
+    ledger     accounts, how far each input and output has come: one SQLite transaction
+    sink       releases and rejects -> files or standard output
+    job        the loop: what was written and what was paid become true together
+
+A record's offset is its line number, from 0; its timestamp says nothing, so no reading is too
+far in the future: old exports have no clock to compare with.
+"""

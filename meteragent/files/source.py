@@ -1,0 +1,217 @@
+"""A file, gzip or pipe -> blocks of whole lines.
+
+Blocks end where the stream passes multiples of `BLOCK`, however it trickles in: so the batches
+that windows are decided in depend on the content alone, and a job that was killed goes on with
+the very batches of one that was not. Lines may end as on Unix, Windows or old Macs, mixed.
+"""
+
+import os
+import select
+import stat
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from meteragent.errors import InputDamaged, InputReplaced
+from meteragent.record import MOST_BYTES
+
+BLOCK = 2**20
+"""Bytes that are worked on together."""
+HEAD = 2**16
+"""By so many first bytes an input is known again."""
+
+STANDARD = "-"
+_PIECE = 2**18
+_POLL_SECONDS = 0.2
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole lines, each with its end; none at all where there is nothing more for now."""
+
+    first: int
+    """The number of the first line, from 0."""
+    text: bytes
+    lines: int
+
+    def since(self, line: int) -> "Block":
+        """What stands from a line on."""
+        skipped = max(0, line - self.first)
+        if not skipped:
+            return self
+        if skipped >= self.lines:
+            return Block(self.first + self.lines, b"", 0)
+        rest = self.text.split(b"\n", skipped)[-1]
+        return Block(self.first + skipped, rest, self.lines - skipped)
+
+
+class Source:
+    """An input; `name` is a path, or `-` for standard input."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        follow: bool = False,
+        whole: bool = True,
+        wait: Callable[[float], object] = time.sleep,
+    ) -> None:
+        """Open it. `whole`: a last line without an end is complete, not still being written."""
+        self.name = name if name == STANDARD else str(Path(name).resolve())
+        self.shown = "standard input" if name == STANDARD else name
+        self.head = b""
+        self.consumed = 0
+        """Bytes of the file, compressed if it is."""
+        self._follow = follow
+        self._whole = whole
+        self._wait = wait
+        self._descriptor = 0 if name == STANDARD else os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        status = os.fstat(self._descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(21, "Is a directory", name)
+        self._regular = stat.S_ISREG(status.st_mode)
+        self.size = status.st_size if self._regular else None
+        self._line = 0
+
+    def close(self) -> None:
+        """Let go of the file; not of standard input, which is not ours."""
+        if self.name != STANDARD:
+            os.close(self._descriptor)
+
+    def digest(self, length: int) -> bytes:
+        """Of the first `length` bytes, or fewer if there are no more."""
+        return blake2b(self.head[:length], digest_size=16).digest()
+
+    def is_over(self, path: Path) -> bool:
+        """Whether a path is this very file."""
+        return path.exists() and os.path.samestat(os.fstat(self._descriptor), path.stat())
+
+    def blocks(self) -> Iterator[Block]:
+        """All lines; when following, an empty block whenever there is nothing more for now.
+
+        InputDamaged: it ends before its end; what stood before has been handed out.
+        """
+        rest = b""
+        for segment in self._segments():
+            text = _unified(rest + segment)
+            cut = text.rfind(b"\n") + 1
+            rest = text[cut:]
+            if len(rest) > MOST_BYTES:  # no good record, whatever it holds: its size is enough
+                rest = rest[:MOST_BYTES] + rest[-1:]
+            if cut or not segment:
+                yield self._block(text[:cut])
+        if rest and self._whole:
+            yield self._block(rest.removesuffix(b"\r") + b"\n")
+
+    def _block(self, text: bytes) -> Block:
+        block = Block(self._line, text, text.count(b"\n"))
+        self._line += block.lines
+        return block
+
+    def _segments(self) -> Iterator[bytes]:
+        """The stream without its mark, cut at multiples of `BLOCK`; empty ones mean a pause."""
+        held, position = bytearray(), 0
+        try:
+            for piece in self._plain():
+                held += piece
+                while len(held) >= (room := BLOCK - position % BLOCK):
+                    yield self._segment(bytes(held[:room]), position)
+                    del held[:room]
+                    position += room
+                if not piece:
+                    if held:
+                        yield self._segment(bytes(held), position)
+                    position += len(held)
+                    held.clear()
+                    yield b""
+        except (zlib.error, EOFError):
+            yield self._segment(bytes(held), position)
+            raise InputDamaged(
+                self.shown, self._line + 1, "the gzip stream is cut short or damaged", _FETCH
+            ) from None
+        if held:
+            yield self._segment(bytes(held), position)
+
+    def _segment(self, segment: bytes, position: int) -> bytes:
+        if not position and segment.startswith(_UTF16):
+            raise InputDamaged(self.shown, 1, "is UTF-16 text", "save it as UTF-8")
+        if not position:
+            segment = segment.removeprefix(_BOM)
+        self.head += segment[: HEAD - len(self.head)]
+        return segment
+
+    def _plain(self) -> Iterator[bytes]:
+        pieces = self._pieces()
+        first = next(pieces, b"")
+        while 0 < len(first) < len(_GZIP) and (more := next(pieces, b"")):
+            first += more
+        if not first.startswith(_GZIP):
+            yield first
+            yield from pieces
+            return
+        if self._follow:
+            raise InputDamaged(self.shown, 1, "is gzip, which cannot grow", "leave out --follow")
+        yield from _inflated(first, pieces)
+
+    def _pieces(self) -> Iterator[bytes]:
+        """What is read, as it comes; empty ones mean that there is nothing more for now."""
+        while True:
+            if self._follow and not self._regular:
+                while not select.select([self._descriptor], [], [], _POLL_SECONDS)[0]:
+                    yield b""
+            piece = os.read(self._descriptor, _PIECE)
+            self.consumed += len(piece)
+            if piece:
+                yield piece
+            elif self._follow and self._regular:
+                self._refuse_replaced()
+                yield b""
+                self._wait(_POLL_SECONDS)
+            else:
+                return
+
+    def _refuse_replaced(self) -> None:
+        ours = os.fstat(self._descriptor)
+        try:
+            same = os.path.samestat(ours, os.stat(self.name))  # noqa: PTH116 - beside fstat
+        except FileNotFoundError:
+            same = False
+        if not same or ours.st_size < self.consumed:
+            raise InputReplaced(self.shown)
+
+
+_FETCH = "fetch it again; what stood before is released, and will not be again"
+
+
+def _inflated(first: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The content of one gzip member or several, in pieces of bounded size."""
+    inflater = zlib.decompressobj(wbits=31)
+    data = first
+    while data or (data := next(pieces, b"")):
+        if inflater.eof:
+            data = data.lstrip(b"\0")  # tapes pad
+            if not data:
+                continue
+            inflater = zlib.decompressobj(wbits=31)
+        if inflated := inflater.decompress(data, _PIECE):
+            yield inflated
+        data = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
+    if inflated := inflater.flush():
+        yield inflated
+    if not inflater.eof:
+        raise EOFError
+
+
+def _unified(text: bytes) -> bytes:
+    """Every line end as `\\n`, but for a last `\\r` that may be half of one."""
+    if b"\r" not in text:
+        return text
+    half = b"\r" if text.endswith(b"\r") else b""
+    text = text.removesuffix(half).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return text + half
