@@ -35,7 +35,7 @@ AT_ONCE = 5_000
 
 
 def household_policy() -> Policy:
-    """Fifteen-minute windows of 10 s readings, three queries, a budget for every window of a day."""
+    """Fifteen-minute windows of 10 s readings, three queries, a budget for a day."""
     return Policy(
         domain=Domain(0, 24_000, 10),
         questions=tuple(question(name, 1, 100) for name in ("avg", "median", "p95")),
@@ -170,7 +170,7 @@ class Pause:
 
 
 async def measure_pause(meters: int) -> Pause:
-    """Close a window of every meter at once, step by step as the worker does, and watch the loop."""
+    """Close a window of every meter at once, as the worker does, and watch the loop."""
     one, encoder = pipeline(meters), Encoder()
     for batch in rounds(meters, 0, 3, seed=3):
         for _ in one.feed(batch):
