@@ -9,14 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.errors import (
-    ConfigRefused,
-    InvalidSetting,
-    KeyRefused,
-    LedgerDamaged,
-    MeterAgentError,
-    NotExact,
-)
+from meteragent.errors import InvalidSetting, NotExact
 from meteragent.exact import NANO, decimal, nano
 
 
@@ -74,18 +67,3 @@ def test_nines_beyond_what_decimals_keep_do_not_round_up() -> None:
 
 def test_ten_tenths_are_exactly_one() -> None:
     assert sum(nano("epsilon", "0.1") for _ in range(10)) == nano("budget", "1")
-
-
-def test_errors_tell_whose_fault_it_was() -> None:
-    not_exact = NotExact("step", "float is not an exact decimal", "write a string")
-    assert {InvalidSetting, ValueError, TypeError} < set(type(not_exact).__mro__)
-    assert str(not_exact) == "step: float is not an exact decimal; write a string"
-    refused = KeyRefused("/run/key", "is readable by others", "chmod 600")
-    assert (refused.source, refused.problem) == ("/run/key", "is readable by others")
-    assert str(refused) == "noise key /run/key: is readable by others; chmod 600"
-    both = ConfigRefused([not_exact, InvalidSetting("maximum", "is missing", "write one")])
-    assert [problem.field for problem in both.problems] == ["step", "maximum"]
-    assert str(both) == "\n".join(map(str, both.problems))
-    for error in (not_exact, refused, both, LedgerDamaged("cut short")):
-        assert isinstance(error, MeterAgentError)
-        assert not error.retriable
