@@ -36,6 +36,9 @@ def parser() -> ArgumentParser:
 
     check = commands.add_parser("check", help="say what is wrong, before it matters")
     _takes_config(check)
+    check.add_argument(
+        "--offline", action="store_true", help="only what can be told without the brokers"
+    )
 
     key = commands.add_parser("key", help="the noise key").add_subparsers(
         dest="action", metavar="ACTION", required=True

@@ -1,5 +1,6 @@
 """`check`: the configuration, then everything that it names, one problem per line."""
 
+import asyncio
 import os
 import sys
 from argparse import Namespace
@@ -15,14 +16,25 @@ def run(arguments: Namespace) -> Exit:
     config = load(arguments.config, os.environ)
     names = ", ".join(policy.name for policy in config.policy)
     sys.stdout.write(f"configuration: good, with policies {names}\n")
-    codes = [_code(what, check, config) for what, check in CHECKS]
+    checks = OFFLINE if arguments.offline else (*OFFLINE, *ONLINE)
+    codes = [_code(what, check, config) for what, check in checks]
     return next(filter(None, codes), Exit.OK)
 
 
-CHECKS: tuple[tuple[str, Callable[[Config], object]], ...] = (
+def _topics(config: Config) -> None:
+    """Connection, login, rights, topics, their settings and partitions, retention."""
+    from meteragent.kafka import topics  # noqa: PLC0415 - aiokafka takes its time to load
+
+    asyncio.run(topics.refuse_unfit(config))
+
+
+Checks = tuple[tuple[str, Callable[[Config], object]], ...]
+
+OFFLINE: Checks = (
     ("certificates and secrets", refuse_unreadable),
     ("noise key", lambda config: config.agent.noise_key()),
 )
+ONLINE: Checks = (("brokers and topics", _topics),)
 """What is checked, in this order; each raises what is wrong."""
 
 

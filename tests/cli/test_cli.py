@@ -42,7 +42,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_check_accepts_the_example(directory: Path, capsys: Said) -> None:
-    assert main(["check", "-c", str(directory / "agent.toml")]) == Exit.OK
+    assert main(["check", "--offline", "-c", str(directory / "agent.toml")]) == Exit.OK
     said = capsys.readouterr()
     assert said.out.splitlines()[-3:] == [
         "configuration: good, with policies household",
@@ -55,7 +55,7 @@ def test_check_accepts_the_example(directory: Path, capsys: Said) -> None:
 def test_check_tells_every_problem_of_the_configuration(directory: Path, capsys: Said) -> None:
     with (directory / "agent.toml").open("a") as file:
         file.write('[[policy]]\nname = "x"\nwindow = "15"\n')
-    assert main(["check", "-c", "agent.toml"]) == Exit.CONFIGURATION
+    assert main(["check", "--offline", "-c", "agent.toml"]) == Exit.CONFIGURATION
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 5
     assert all(line.startswith("meteragent: policy[1].") for line in lines)
@@ -66,7 +66,7 @@ def test_check_goes_on_after_a_problem(directory: Path, capsys: Said) -> None:
     text = (directory / "agent.toml").read_text()
     text = text.replace("[http]", '[http]\ncert_file = "no.pem"\nkey_file = "no.pem"')
     (directory / "agent.toml").write_text(text)
-    assert main(["check", "-c", "agent.toml"]) == Exit.CONFIGURATION
+    assert main(["check", "--offline", "-c", "agent.toml"]) == Exit.CONFIGURATION
     said = capsys.readouterr()
     assert [line.split(": ")[1] for line in said.err.splitlines()] == [
         "http.cert_file",
@@ -78,14 +78,14 @@ def test_check_goes_on_after_a_problem(directory: Path, capsys: Said) -> None:
 
 def test_a_refused_key_has_its_own_code(directory: Path) -> None:
     (directory / "noise.key").unlink()
-    assert main(["check", "-c", "agent.toml"]) == Exit.KEY
+    assert main(["check", "--offline", "-c", "agent.toml"]) == Exit.KEY
 
 
 def test_check_reads_the_environment(
     directory: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("METERAGENT__HTTP__PORT", MARKER)
-    assert main(["check", "-c", str(directory / "agent.toml")]) == Exit.CONFIGURATION
+    assert main(["check", "--offline", "-c", str(directory / "agent.toml")]) == Exit.CONFIGURATION
     said = capsys.readouterr().err
     assert said.startswith("meteragent: METERAGENT__HTTP__PORT: is not a whole number; write")
     assert MARKER not in said
@@ -104,7 +104,7 @@ def test_a_key_is_never_replaced(directory: Path, capsys: Said) -> None:
 
 
 def test_the_key_is_never_said(directory: Path, capsys: Said) -> None:
-    main(["check", "-c", "agent.toml"])
+    main(["check", "--offline", "-c", "agent.toml"])
     said = capsys.readouterr()
     assert (directory / "noise.key").read_text().strip() not in said.out + said.err
 
@@ -289,7 +289,7 @@ def test_ctrl_c_ends_without_a_traceback(tmp_path: Path) -> None:
     os.mkfifo(slow)
     with (
         subprocess.Popen(  # noqa: S603 - our own program
-            [*PROGRAM, "check", "-c", str(slow)], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
+            [*PROGRAM, "check", "--offline", "-c", str(slow)], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
         ) as process,
         slow.open("w"),
     ):  # which returns when the program has begun to read
