@@ -15,6 +15,7 @@ from meteragent.errors import MeterAgentError
 from meteragent.events import AgentFailed, Listener
 from meteragent.kafka import clients, topics
 from meteragent.kafka.group import Group
+from meteragent.pipeline import Pipeline
 
 FIRST_RETRY_SECONDS = 0.5
 LAST_RETRY_SECONDS = 15.0
@@ -81,6 +82,17 @@ class Agent:
         if self.group is not None:
             self._progressed = max(self._progressed, self.group.progressed)
         return time.monotonic() - self._progressed
+
+    def pipelines(self) -> dict[int, Pipeline]:
+        """The windows and accounts of each partition of ours that has them."""
+        workers = self.group.workers.values() if self.group else ()
+        return {w.partition: w.pipeline for w in workers if w.pipeline is not None}
+
+    def lags(self) -> dict[int, int]:
+        """How many records each partition of ours has that were not read yet, where known."""
+        if self.group is None or self.group.pulse is None:
+            return {}
+        return {source.partition: lag for source, lag in self.group.pulse.lags.items()}
 
     async def _run_once(self) -> None:
         await topics.refuse_unfit(self._config)
