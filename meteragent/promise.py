@@ -1,0 +1,107 @@
+"""What each policy promises and what its releases are worth, in numbers and in words.
+
+All of it follows from the configuration, so it may be shown to everybody.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from meteragent.config import Config
+from meteragent.exact import NANO
+from meteragent.leakage import bits, multiplicative_capacity
+from meteragent.mechanism import TruncatedGeometric
+from meteragent.policy import Policy, Question
+from meteragent.units import format_duration, format_watts
+
+NO_BOUND = 1e6
+"""Odds beyond a million to one bound nothing that people would call a doubt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One query's release of one window: errors in watts."""
+
+    query: str
+    epsilon: float
+    """Its loss at the policy's radius; of a query with several outputs, all of them."""
+    scale: float
+    """The watts over which two-sided noise falls to 1/e."""
+    expected_error: float
+    error_90: float
+    """Nine releases of ten are no further off."""
+    bits: float
+    capacity: float
+    """By how much one output can multiply the chance to guess a level, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """One policy, by the name that the configuration gives it."""
+
+    name: str
+    """Several names with a plus, where several tables promise the same."""
+    policy: Policy
+    radius: float
+    budget: float
+    """At the radius."""
+    answers: tuple[Answer, ...]
+    words: str
+
+    def at_radius(self, nano: int) -> float:
+        """A loss in nano-units per watt, as epsilon at the radius."""
+        return nano * self.radius / NANO
+
+
+def promises(config: Config) -> dict[str, Promise]:
+    """Policy id -> what it promises."""
+    found: dict[str, Promise] = {}
+    for settings in config.policy:
+        policy, radius = settings.policy, float(settings.radius)
+        names = [s.name for s in config.policy if s.policy.id == policy.id]
+        window = sum(policy.terms.costs) * radius / NANO
+        budget = policy.budget * radius / NANO
+        answers = tuple(_answer(policy, question, radius) for question in policy.questions)
+        words = _words(policy, format_watts(settings.radius), window, budget)
+        found.setdefault(
+            policy.id, Promise("+".join(names), policy, radius, budget, answers, words)
+        )
+    return found
+
+
+def _answer(policy: Policy, question: Question, radius: float) -> Answer:
+    mechanism = TruncatedGeometric(policy.domain, question.epsilon)
+    outputs = question.query.outputs(policy.slots)
+    return Answer(
+        question.query.name,
+        question.nano * outputs * radius / NANO,
+        NANO / question.nano,
+        mechanism.expected_error(),
+        mechanism.error_quantile(0.9),
+        bits(mechanism) * outputs,
+        multiplicative_capacity(mechanism),
+    )
+
+
+def _words(policy: Policy, radius: str, window: float, budget: float) -> str:
+    size, horizon = format_duration(policy.size), format_duration(policy.horizon)
+    asked = _listed(question.query.name for question in policy.questions)
+    return (
+        f"Someone who knows every reading to within {radius} improves the odds of any guess "
+        f"{times(window)} from one {size} window ({asked}), "
+        f"and {times(budget)} from everything that is released in {horizon}."
+    )
+
+
+def times(epsilon: float) -> str:
+    """What a loss does to odds, in words."""
+    factor = math.exp(min(epsilon, 700.0))
+    if factor > NO_BOUND:
+        return "without a bound that protects"
+    digits = 2 if factor < 10 else 0  # noqa: PLR2004 - two decimals of one digit
+    return f"by at most {factor:,.{digits}f} times"
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
