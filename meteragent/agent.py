@@ -15,6 +15,7 @@ from meteragent.errors import MeterAgentError
 from meteragent.events import AgentFailed, Listener
 from meteragent.kafka import clients, topics
 from meteragent.kafka.group import Group
+from meteragent.loop import unless
 from meteragent.pipeline import Pipeline
 
 FIRST_RETRY_SECONDS = 0.5
@@ -95,15 +96,22 @@ class Agent:
         return {source.partition: lag for source, lag in self.group.pulse.lags.items()}
 
     async def _run_once(self) -> None:
-        await topics.refuse_unfit(self._config)
-        await self._publish_policies()
-        group = Group(self._config, self._key, self._tell, wall=self._wall)
-        self.group = group
+        partitions = await unless(self._stopping, self._prepare())
+        if partitions is None:
+            return
+        self.group = Group(
+            self._config, self._key, self._tell, partitions=partitions, wall=self._wall
+        )
         try:
-            if not self._stopping.is_set():
-                await group.run()
+            await self.group.run()
         finally:
+            self._progressed = max(self._progressed, self.group.progressed)
             self.group = None
+
+    async def _prepare(self) -> int:
+        partitions = await topics.refuse_unfit(self._config)
+        await self._publish_policies()
+        return partitions
 
     async def _publish_policies(self) -> None:
         """Once each: the topic is compacted by policy id, so again changes nothing."""

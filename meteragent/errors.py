@@ -9,7 +9,10 @@
     ├── BrokerUnreachable      Kafka does not answer                           (retriable)
     ├── BrokerRefused          Kafka answers, and lets us not in
     ├── TopicsUnfit            topics are missing, or not as they must be
+    ├── NotDrained             windows are open, or agents run, where none may
     ├── ForeignCommit          the group's offsets were committed by something else
+    ├── TopicReplaced          the group's offsets are not of this input topic
+    ├── PartitionsChanged      the input has other partitions than it had      (retriable)
     ├── InputDamaged           an input file that cannot be read any further
     ├── InputReplaced          a file that was followed is another one now      (retriable)
     ├── FileRefused            a file whose content would be lost
@@ -143,3 +146,33 @@ class LedgerBusy(MeterAgentError):
     def __init__(self, path: str) -> None:
         super().__init__(f"{path}: another process uses this ledger; wait for it, or name another")
         self.path = path
+
+
+class TopicReplaced(MeterAgentError):
+    """The committed offset lies beyond the end: the topic was deleted and made anew."""
+
+    def __init__(self, topic: str, partition: int) -> None:
+        super().__init__(
+            f"kafka.input: {topic} ends before the offset that was committed in partition "
+            f"{partition}: it is not the topic that was read before; write another kafka.group"
+        )
+        self.topic = topic
+        self.partition = partition
+
+
+class PartitionsChanged(MeterAgentError):
+    """Accounts may not lie where they are looked for: the topics must be judged anew."""
+
+    retriable: ClassVar[bool] = True
+
+    def __init__(self, topic: str, before: int, now: int) -> None:
+        super().__init__(f"kafka.input: {topic} had {before} partitions and has {now} now")
+        self.topic = topic
+        self.before = before
+        self.now = now
+
+
+class NotDrained(MeterAgentError):
+    """Accounts cannot move while windows are open or agents run; that will pass."""
+
+    retriable: ClassVar[bool] = True

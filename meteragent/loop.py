@@ -3,12 +3,31 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from importlib.util import find_spec
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def run_until_done(work: Coroutine[object, object, None]) -> None:
     """Run to the end; what libraries leave behind in the loop is told by its type alone."""
     with asyncio.Runner(loop_factory=_factory()) as runner:
         runner.run(work)
+
+
+async def unless(ended: asyncio.Event, work: Coroutine[object, object, T]) -> T | None:
+    """What comes of `work`; nothing if `ended` comes first, and work is cancelled."""
+    task = asyncio.ensure_future(work)
+    waiting = asyncio.ensure_future(ended.wait())
+    try:
+        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        task.cancel()
+        await asyncio.wait({task})
+        return None
+    finally:
+        task.cancel()
+        waiting.cancel()
 
 
 def _factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

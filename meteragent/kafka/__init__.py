@@ -1,6 +1,7 @@
 """The shell around the pipeline: carries out what `partition.py` says, on Kafka.
 
 clients    how to connect, and how to let go
+intake     the pipeline of a partition, and what it has made
 outbox     records of a transaction, in batches
 restore    the ledger and the position, read back
 pulse      whether the brokers answer, and how much is left to read

@@ -2,11 +2,12 @@
 
 import asyncio
 import ssl
-from contextlib import suppress
+from collections.abc import Coroutine
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.abc import AbstractTokenProvider
+from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.conn import create_conn
 from aiokafka.errors import KafkaError
 
@@ -15,7 +16,7 @@ from meteragent.errors import BrokerRefused, BrokerUnreachable
 
 BATCH_BYTES = 256 * 1024  # larger ones are no faster, and stay far below a topic's limit
 RETRY_MS = 20
-CLOSE_SECONDS = 5.0
+CLOSE_SECONDS = 3.0
 
 Options = dict[str, Any]
 
@@ -93,21 +94,30 @@ def producer(kafka: Kafka, transactional_id: str | None) -> AIOKafkaProducer:
     )
 
 
-async def close(client: AIOKafkaProducer | AIOKafkaConsumer) -> None:
+async def close(client: AIOKafkaProducer | AIOKafkaConsumer | AIOKafkaAdminClient) -> None:
     """Stop a client, by force if it does not stop in time: a dead broker must not hold us.
 
     A transaction that is still open is aborted by the next owner's start.
     """
-    with suppress(KafkaError, TimeoutError, OSError, AssertionError):
-        await asyncio.wait_for(client.stop(), CLOSE_SECONDS)
+    stop = client.close if isinstance(client, AIOKafkaAdminClient) else client.stop
+    if await _in_time(stop()):
         return
     sender = getattr(client, "_sender", None)
     if sender is not None and sender.sender_task is not None:
         sender.sender_task.cancel()
-        await asyncio.wait([sender.sender_task], timeout=CLOSE_SECONDS)
-    with suppress(KafkaError, TimeoutError, OSError, AttributeError):
-        inner: Any = getattr(client, "client", None) or getattr(client, "_client", None)
-        await asyncio.wait_for(inner.close(), CLOSE_SECONDS)
+    inner = getattr(client, "client", None) or getattr(client, "_client", None)
+    if inner is not None:
+        await _in_time(inner.close())
+
+
+async def _in_time(closing: Coroutine[object, object, None]) -> bool:
+    """Whether it ended well; one that does not even heed its cancellation is left behind."""
+    task = asyncio.create_task(closing)
+    await asyncio.wait({task}, timeout=CLOSE_SECONDS)
+    if task.done():
+        return not task.cancelled() and task.exception() is None
+    task.cancel()
+    return False
 
 
 class _TokenFile(AbstractTokenProvider):  # type: ignore[misc]

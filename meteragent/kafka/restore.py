@@ -4,14 +4,16 @@ Precondition of both: the partition's producer has started. Only then is the las
 of a former owner complete, and no further one can come.
 """
 
+import asyncio
 from dataclasses import replace
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import GroupCoordinatorNotAvailableError
 from aiokafka.structs import OffsetAndMetadata
 
 from meteragent.config.kafka import Kafka
-from meteragent.errors import ForeignCommit
+from meteragent.errors import ForeignCommit, TopicReplaced
 from meteragent.kafka import clients
 from meteragent.pipeline import START, Position
 
@@ -37,6 +39,10 @@ async def _read_through(reader: AIOKafkaConsumer, ledger: TopicPartition) -> dic
     while await reader.position(ledger) < end:
         for records in (await reader.getmany(ledger, timeout_ms=1000, max_records=5000)).values():
             found.update((record.key, record.value) for record in records)
+    return await asyncio.to_thread(_living, found)
+
+
+def _living(found: dict[bytes, bytes | None]) -> dict[str, bytes]:
     return {key.decode(): value for key, value in found.items() if value is not None}
 
 
@@ -49,11 +55,15 @@ async def position(
     """
     source = TopicPartition(kafka.input, partition)
     committed = await admin.list_consumer_group_offsets(kafka.group, partitions=[source])
+    if source not in committed:  # aiokafka overlooks what a coordinator refuses as a whole
+        raise GroupCoordinatorNotAvailableError
+    found = committed[source]
     first = (await consumer.beginning_offsets([source]))[source]
-    found = committed.get(source)
-    if found is None or found.offset < 0:
+    if found.offset < 0:
         return Position(first, START.clock, first), 0
     known = _parse(kafka, partition, found)
+    if known.offset > (await consumer.end_offsets([source]))[source]:
+        raise TopicReplaced(kafka.input, partition)
     lost = max(0, first - known.offset)
     return replace(known, offset=max(first, known.offset)), lost
 

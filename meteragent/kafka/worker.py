@@ -1,38 +1,36 @@
 """One partition on Kafka: carries out the commands of its life, and reports what came of them."""
 
 import asyncio
-import contextlib
 import time
-from collections import Counter
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.structs import OffsetAndMetadata
 
-from meteragent.codec import Decoder
 from meteragent.config import Config
-from meteragent.encode import Encoder, reject_document
 from meteragent.entropy import NoiseKey
 from meteragent.events import (
-    BatchTaken,
     Listener,
     PartitionFailed,
     PartitionMoved,
     PartitionRestored,
     TransactionAbandoned,
     TransactionEnded,
-    WindowsDecided,
 )
 from meteragent.kafka import clients, restore
+from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox, send
 from meteragent.partition import Command, Event, Life, State
-from meteragent.pipeline import Assigned, Counts, Pipeline, Position, Step
+from meteragent.pipeline import Assigned, Pipeline, Position
 
 FIRST_RETRY_SECONDS = 0.2
 LAST_RETRY_SECONDS = 15.0
+
+AT_WORK = frozenset({State.RUNNING, State.COMMITTING})
+AWAITING = frozenset({State.FENCING, State.COMMITTING, State.DRAINING})
 
 
 @dataclass(frozen=True)
@@ -43,11 +41,9 @@ class Surroundings:
     key: NoiseKey
     consumer: AIOKafkaConsumer
     admin: AIOKafkaAdminClient
-    decoder: Decoder
-    encoder: Encoder
     tell: Listener
 
-    @property
+    @cached_property
     def assigned(self) -> tuple[Assigned, ...]:
         """The policies, by the prefix of the meters they are for."""
         return tuple(Assigned(prefix, p) for prefix, p in self.config.policies.items())
@@ -64,18 +60,34 @@ class Worker:
         self.life = Life()
         self.left = asyncio.Event()
         self.failures = 0
-        self.progressed = time.monotonic()
-        self._due_since: float | None = None
-        self.pipeline: Pipeline | None = None
+        self.committed_at = time.monotonic()
+        """When the last commit was made, or found to have nothing in it."""
+        self.intake: Intake | None = None
+        self._since = time.monotonic()
         self._producer: AIOKafkaProducer | None = None
         self._task: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
-        self._outbox = Outbox()
         self._committed: Position | None = None
-        self._in_transaction = False
-        self._settled = asyncio.Event()
-        self._settled.set()
+        self._sent: tuple[Outbox, Position, float] | None = None
         self._held_back = False
+
+    @property
+    def runs(self) -> bool:
+        """Whether records are taken in."""
+        return self.life.state in AT_WORK
+
+    @property
+    def pipeline(self) -> Pipeline | None:
+        """What it holds, for those who count."""
+        return None if self.intake is None else self.intake.pipeline
+
+    @property
+    def due_since(self) -> float | None:
+        """Since when it waits for an answer of the brokers.
+
+        A long restore is no standstill, nor is a partition that fails, says so and tries again.
+        """
+        return self._since if self.life.state in AWAITING else None
 
     # Events come in here; commands go out.
 
@@ -84,9 +96,8 @@ class Worker:
         before = self.life.state
         commands = self.life.on(event)
         if self.life.state is not before:
+            self._since = time.monotonic()
             self._around.tell(PartitionMoved(self.partition, self.life.state))
-            if self._due_since is None and self.life.state in {State.COMMITTING, State.FAILED}:
-                self._due_since = time.monotonic()
         for command in commands:
             self._carry_out(command)
         return Command.FEED in commands
@@ -107,22 +118,24 @@ class Worker:
         }
         if command in background:
             work, done = background[command]
-            self._start(work(), done)
+            self._task = asyncio.create_task(
+                self._until_done(work(), done), name=f"{command.value} {self.partition}"
+            )
         elif command in at_once:
             at_once[command]()
 
-    def _start(self, work: Awaitable[None], done: Event) -> None:
-        """Work in the background; `done` when it is, or ERROR."""
+    async def _until_done(self, work: Awaitable[None], done: Event) -> None:
+        """Report `done`, or ERROR; what has been forgotten meanwhile reports nothing.
 
-        async def until_done() -> None:
-            try:
-                await work
-            except Exception as error:  # noqa: BLE001 - whatever it is, the partition is built anew
-                self.fail(error)
-            else:
+        A cancellation that is not ours comes from inside the client, and is an error too.
+        """
+        try:
+            await work
+            if self._task is asyncio.current_task():
                 self.on(done)
-
-        self._task = asyncio.create_task(until_done(), name=f"{done.value}-{self.partition}")
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it is built anew
+            if self._task is asyncio.current_task():
+                self.fail(error)
 
     def fail(self, error: BaseException) -> None:
         """Something went wrong: say it, and start over."""
@@ -160,7 +173,8 @@ class Worker:
             start=position,
         )
         await asyncio.to_thread(pipeline.restore, accounts)
-        self.pipeline, self._committed = pipeline, position
+        self._committed = position
+        self.intake = Intake(self._kafka.input, self.partition, pipeline, self._around.tell)
         seconds = time.monotonic() - begun
         self._around.tell(PartitionRestored(self.partition, len(accounts), seconds, lost))
 
@@ -168,72 +182,45 @@ class Worker:
         assert self._committed is not None  # noqa: S101 - RESTORED comes after _restore
         self._around.consumer.seek(self.source, self._committed.offset)
         self._let_go()
-        self.progressed = time.monotonic()
+        self.committed_at = time.monotonic()
 
-    # Feed: records in, the outbox fills.
+    # Take in: records, and the passing of time.
 
-    async def take(self, records: Sequence[ConsumerRecord]) -> None:
-        """Feed records of this partition, if it is running."""
-        if not self.on(Event.RECORDS) or self.pipeline is None:
-            return
-        pipeline = self.pipeline
-        readings = self._around.decoder.decode(
-            [r.value for r in records],
-            [r.offset for r in records],
-            [r.timestamp for r in records],
-        )
-        await self._collect(pipeline, pipeline.feed(readings))
-        if self.pipeline is not pipeline:
-            return
-        counts, pipeline.counts = pipeline.counts, Counts()
-        self._reject(counts)
-        self._around.tell(
-            BatchTaken(
-                self.partition,
-                len(records),
-                counts.tally.accepted,
-                counts.tally.late,
-                counts.tally.duplicate,
-                Counter(reject.reason for reject in counts.rejects),
-            )
-        )
+    async def take(self, records: Sequence[ConsumerRecord], polled_for: Intake | None) -> None:
+        """Feed records that were polled while `polled_for` was the intake.
 
-    async def caught_up(self, now: int) -> None:
-        """Every record there is has been fed: the wall clock may close windows."""
-        if self.life.state in {State.RUNNING, State.COMMITTING} and self.pipeline is not None:
-            await self._collect(self.pipeline, self.pipeline.tick(now))
-
-    async def _collect(self, pipeline: Pipeline, steps: Iterable[Step]) -> None:
-        """Take steps one by one, so that the loop is never held up for long.
-
-        A transaction may not begin before the last step: the position is whole only then.
+        Those of a former intake's poll would leave a gap in the present one, to which nothing
+        has been fed yet: it begins again where it begins.
         """
-        self._settled.clear()
-        try:
-            for step in steps:
-                if self.pipeline is not pipeline:
-                    return  # built anew meanwhile: what is left of this belongs to the past
-                keys = [meter.encode() for meter in step.releases.meters]
-                self._outbox.releases += zip(
-                    keys, self._around.encoder.encode(step.releases), strict=True
-                )
-                self._outbox.accounts.update(step.accounts)
-                self._around.tell(_decided(self.partition, step))
-                await asyncio.sleep(0)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the partition is built anew
-            self.fail(error)
-        finally:
-            self._settled.set()
+        intake = self.intake
+        if intake is None or not self.runs:
+            return
+        if intake is not polled_for:
+            self._around.consumer.seek(self.source, intake.begin)
+        elif self.on(Event.RECORDS):
+            await self._guard(intake, intake.take(records))
 
-    def _reject(self, counts: Counts) -> None:
-        self._outbox.rejects += [
-            (b"", reject_document(self._kafka.input, self.partition, reject))
-            for reject in counts.rejects
-        ]
+    async def pass_time(self, now: int) -> None:
+        """Every record up to now has been fed: the wall clock may close windows."""
+        if self.intake is not None and self.runs:
+            await self._guard(self.intake, self.intake.pass_time(now))
+
+    async def _guard(self, intake: Intake, work: Awaitable[None]) -> None:
+        """One partition's trouble is not that of its neighbours."""
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001 - whatever it is, the partition is built anew
+            if self.intake is intake:
+                self.fail(error)
+
+    @property
+    def waiting(self) -> int:
+        """How many releases and rejects wait to be committed."""
+        return 0 if self.intake is None else self.intake.waiting
 
     def hold_or_let_go(self, most: int) -> None:
         """Back-pressure: read no further while too much waits to be committed."""
-        full = len(self._outbox) >= most
+        full = self.waiting >= most
         if full:
             self.on(Event.DUE)
         if full and self.life.state is State.COMMITTING and not self._held_back:
@@ -243,26 +230,24 @@ class Worker:
 
     def _hold_back(self) -> None:
         self._held_back = True
-        with contextlib.suppress(Exception):  # the assignment may be gone already
+        if self.source in self._around.consumer.assignment():
             self._around.consumer.pause(self.source)
 
     def _let_go(self) -> None:
         self._held_back = False
         self._around.consumer.resume(self.source)
 
-    # Send and commit: the outbox, in one transaction with the position.
+    # Send and commit: what waits, in one transaction with the position.
 
     async def _send(self) -> None:
-        await self._settled.wait()
-        pipeline, producer = self.pipeline, self._producer
-        assert pipeline is not None  # noqa: S101 - a partition that runs has both
+        intake, producer = self.intake, self._producer
+        assert intake is not None  # noqa: S101 - a partition that runs has both
         assert producer is not None  # noqa: S101
-        position = pipeline.position()
-        outbox, self._outbox = self._outbox, Outbox()
+        outbox, position = await intake.empty()
         if not outbox and position == self._committed:
             return
+        self._sent = outbox, position, time.monotonic()
         await producer.begin_transaction()
-        self._in_transaction = True
         hand_over = partial(send, producer)
         futures = [
             *await hand_over(self._kafka.output, self.partition, outbox.releases),
@@ -272,62 +257,33 @@ class Worker:
         offset = OffsetAndMetadata(position.offset, restore.metadata(position))
         await producer.send_offsets_to_transaction({self.source: offset}, self._kafka.group)
         await asyncio.gather(*futures)
-        self._sent = outbox, position, time.monotonic()
 
     async def _commit(self) -> None:
-        if self._in_transaction and self._producer is not None:
+        if self._sent is not None and self._producer is not None:
             await self._producer.commit_transaction()
-            self._in_transaction = False
-            outbox, self._committed, begun = self._sent
+            (outbox, self._committed, begun), self._sent = self._sent, None
             seconds = time.monotonic() - begun
             self._around.tell(TransactionEnded(self.partition, len(outbox.releases), seconds))
-        self.failures = 0
-        self.progressed = time.monotonic()
-        self._due_since = None
-
-    @property
-    def due_since(self) -> float | None:
-        """Since when a commit is due that has not come; a long restore is no standstill."""
-        return None if self.life.state is State.RESTORING else self._due_since
-
-    @property
-    def has_news(self) -> bool:
-        """Whether releases or rejects wait to be committed."""
-        return bool(self._outbox)
+            self.failures = 0
+        self.committed_at = time.monotonic()
 
     def _forget(self) -> None:
         """Throw memory and producer away. The pipeline's open windows are read again."""
         task, self._task = self._task, None
         if task is not None and task is not asyncio.current_task():
             task.cancel()
-        self.pipeline, self._committed = None, None
-        if self._in_transaction:
+        if self.intake is not None:
+            self.intake.forget()
+        if self._sent is not None:
             self._around.tell(TransactionAbandoned(self.partition))
-        self._outbox, self._in_transaction = Outbox(), False
+        self.intake, self._committed, self._sent = None, None, None
         producer, self._producer = self._producer, None
         if producer is not None:
             closing = asyncio.create_task(clients.close(producer))
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 
-    async def closed(self) -> None:
-        """Wait until producers of the past are closed."""
-        if self._closing:
-            await asyncio.wait(self._closing)
-
-
-def _decided(partition: int, step: Step) -> WindowsDecided:
-    releases = step.releases
-    questions = releases.policy.questions
-    granted = [int((releases.granted > i).sum()) for i in range(len(questions))]
-    costs = releases.policy.terms.costs
-    names = [question.query.name for question in questions]
-    return WindowsDecided(
-        partition,
-        releases.policy.id,
-        len(releases.meters),
-        dict(zip(names, granted, strict=True)),
-        Counter(w for w in releases.withheld if w),
-        {n: g * c for n, g, c in zip(names, granted, costs, strict=True)},
-        int(releases.starts.max()) + releases.policy.size,
-    )
+    @property
+    def closing(self) -> frozenset[asyncio.Task[None]]:
+        """What is still to be closed of producers of the past."""
+        return frozenset(self._closing)

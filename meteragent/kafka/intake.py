@@ -1,0 +1,119 @@
+"""What a partition takes in, from its restore until it is forgotten, and what it has made of it."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from aiokafka import ConsumerRecord
+
+from meteragent.codec import Decoder
+from meteragent.encode import Encoder, reject_document
+from meteragent.events import BatchTaken, Listener, WindowsDecided
+from meteragent.kafka.outbox import Outbox
+from meteragent.pipeline import Counts, Pipeline, Position, Step
+
+
+class Intake:
+    """A pipeline with what it has made since the last transaction.
+
+    It is fed by one task and emptied by another. The lock keeps them apart: a pipeline's
+    position is whole only after the last of its steps, so a transaction may not begin before.
+    """
+
+    def __init__(self, topic: str, partition: int, pipeline: Pipeline, tell: Listener) -> None:
+        self.pipeline = pipeline
+        self.begin = pipeline.position().offset
+        """The first record that it is to be fed."""
+        self._topic = topic
+        self._partition = partition
+        self._tell = tell
+        self._decoder = Decoder()
+        self._encoder = Encoder()
+        self._outbox = Outbox()
+        self._whole = asyncio.Lock()
+        self._forgotten = False
+
+    @property
+    def waiting(self) -> int:
+        """How many releases and rejects wait to be committed."""
+        return len(self._outbox)
+
+    def forget(self) -> None:
+        """Let go of everything: what is under way in here belongs to the past."""
+        self._forgotten = True
+        self._outbox = Outbox()
+
+    async def take(self, records: Sequence[ConsumerRecord]) -> None:
+        """Feed records. An exception leaves the state in pieces: it must be forgotten."""
+        async with self._whole:
+            readings = self._decoder.decode(
+                [r.value for r in records],
+                [r.offset for r in records],
+                [r.timestamp for r in records],
+            )
+            await self._collect(self.pipeline.feed(readings))
+            if not self._forgotten:
+                self._account_for(records)
+
+    async def pass_time(self, now: int) -> None:
+        """Let the wall clock close windows. Precondition: every record up to then was taken."""
+        async with self._whole:
+            await self._collect(self.pipeline.tick(now))
+
+    async def empty(self) -> tuple[Outbox, Position]:
+        """Hand over what waits, with the position to be committed with it."""
+        async with self._whole:
+            if self._forgotten:
+                raise asyncio.CancelledError
+            outbox, self._outbox = self._outbox, Outbox()
+            return outbox, self.pipeline.position()
+
+    async def _collect(self, steps: Iterable[Step]) -> None:
+        """Take steps one by one, so that the loop is never held up for long."""
+        try:
+            for step in steps:
+                if self._forgotten:
+                    return
+                keys = [meter.encode() for meter in step.releases.meters]
+                documents = self._encoder.encode(step.releases)
+                self._outbox.releases += zip(keys, documents, strict=True)
+                self._outbox.accounts.update(step.accounts)
+                self._tell(_decided(self._partition, step))
+                await asyncio.sleep(0)
+        except BaseException:
+            self.forget()
+            raise
+
+    def _account_for(self, records: Sequence[ConsumerRecord]) -> None:
+        counts, self.pipeline.counts = self.pipeline.counts, Counts()
+        self._outbox.rejects += [
+            (b"", reject_document(self._topic, self._partition, reject))
+            for reject in counts.rejects
+        ]
+        self._tell(
+            BatchTaken(
+                self._partition,
+                len(records),
+                counts.tally.accepted,
+                counts.tally.late,
+                counts.tally.duplicate,
+                Counter(reject.reason for reject in counts.rejects),
+            )
+        )
+
+
+def _decided(partition: int, step: Step) -> WindowsDecided:
+    releases = step.releases
+    questions = releases.policy.questions
+    granted = [int((releases.granted > i).sum()) for i in range(len(questions))]
+    costs = releases.policy.terms.costs
+    names = [question.query.name for question in questions]
+    return WindowsDecided(
+        partition,
+        releases.policy.id,
+        len(releases.meters),
+        dict(zip(names, granted, strict=True)),
+        Counter(w for w in releases.withheld if w),
+        {n: g * c for n, g, c in zip(names, granted, costs, strict=True)},
+        int(releases.starts.max()) + releases.policy.size,
+    )

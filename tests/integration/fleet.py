@@ -1,0 +1,233 @@
+"""The agent as it is run: processes of the command line, started, frozen and killed at will."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import signal
+import sys
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+
+from meteragent import config as configuration
+from meteragent import keyfile
+from meteragent.kafka import topics
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from meteragent.config import Config
+
+QUICK = (
+    "--set",
+    "group.min.session.timeout.ms=500",
+    "--set",
+    "group.initial.rebalance.delay.ms=0",
+)
+"""For brokers: the dead are missed soon."""
+
+AGENT = """
+[agent]
+key_file = "noise.key"
+max_skew = "30d"
+commit_interval = "100ms"
+drain_deadline = "8s"
+{agent}
+[kafka]
+bootstrap_servers = "{servers}"
+group = "{name}"
+input = "{name}-in"
+output = "{name}-out"
+ledger = "{name}-ledger"
+rejected = "{name}-rejected"
+policies = "{name}-policies"
+session_timeout = "2s"
+rebalance_timeout = "10s"
+request_timeout = "10s"
+{kafka}
+[http]
+port = 0
+
+[[policy]]
+name = "plain"
+window = "30s"
+interval = "10s"
+grace = "10s"
+idle = "2m"
+maximum = "3kW"
+queries = ["avg", {{ query = "p95", epsilon = "0.5" }}]
+epsilon = "1"
+budget = "6"
+horizon = "2m"
+min_coverage = "0.6"
+
+[[policy]]
+name = "private"
+match = "p-"
+window = "30s"
+interval = "10s"
+grace = "10s"
+idle = "1m"
+maximum = "3kW"
+epsilon = "1"
+budget = "24"
+presence = "private"
+
+[[policy]]
+name = "hopping"
+match = "h-"
+window = "1m"
+hop = "30s"
+interval = "10s"
+grace = "20s"
+idle = "1m"
+maximum = "3kW"
+queries = ["avg", "max"]
+epsilon = "1"
+budget = "5"
+horizon = "3m"
+on_exhausted = "partial"
+"""
+
+
+@asynccontextmanager
+async def watching(servers: str) -> AsyncIterator[tuple[AIOKafkaConsumer, AIOKafkaAdminClient]]:
+    """Clients to look at Kafka with."""
+    consumer = AIOKafkaConsumer(bootstrap_servers=servers)
+    admin = AIOKafkaAdminClient(bootstrap_servers=servers)
+    try:
+        await consumer.start()
+        await admin.start()
+        yield consumer, admin
+    finally:
+        await consumer.stop()
+        await admin.close()
+
+
+@dataclass
+class Agent:
+    """One process."""
+
+    process: asyncio.subprocess.Process
+    log: Path
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    async def ended(self, seconds: float = 30) -> int:
+        """Its exit code."""
+        async with asyncio.timeout(seconds):
+            return await self.process.wait()
+
+    def lines(self) -> list[dict[str, Any]]:
+        """What it has said so far."""
+        said = self.log.read_text().splitlines()
+        return [json.loads(line) for line in said if line.startswith("{") and line.endswith("}")]
+
+    def said(self, event: str, **fields: object) -> list[dict[str, Any]]:
+        """The lines of one event."""
+        wanted = {"event": event, **fields}.items()
+        return [line for line in self.lines() if wanted <= _hashable(line).items()]
+
+    async def says(self, event: str, seconds: float = 30, **fields: object) -> None:
+        """Wait until it has said so."""
+        async with asyncio.timeout(seconds):
+            while not self.said(event, **fields):
+                assert self.process.returncode is None, self.log.read_text()[-3000:]
+                await asyncio.sleep(0.05)
+
+
+def _hashable(line: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in line.items() if not isinstance(value, list | dict)}
+
+
+@dataclass
+class Fleet:
+    """Agents of one group, on topics of their own."""
+
+    directory: Path
+    servers: str
+    partitions: int = 6
+    agent: str = ""
+    kafka: str = ""
+    name: str = field(default_factory=lambda: f"xo-{secrets.token_hex(3)}")
+    agents: list[Agent] = field(default_factory=list)
+
+    @property
+    def file(self) -> Path:
+        return self.directory / "agent.toml"
+
+    @property
+    def config(self) -> Config:
+        return configuration.load(self.file, {})
+
+    def write(self) -> None:
+        """Write the configuration, and the key beside it."""
+        text = AGENT.format(
+            servers=self.servers, name=self.name, agent=self.agent, kafka=self.kafka
+        )
+        self.file.write_text(text)
+        if not (self.directory / "noise.key").exists():
+            keyfile.create(self.directory / "noise.key")
+
+    async def create(self) -> None:
+        """Write the configuration and make the topics."""
+        self.write()
+        await topics.create(self.config, self.partitions, self.servers.count(",") + 1)
+
+    async def start(self) -> Agent:
+        """Start another instance."""
+        log = self.directory / f"agent-{len(self.agents)}.log"
+        with log.open("wb") as stream:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *("-W", "ignore", "-m", "meteragent", "run", "-c", str(self.file)),
+                stderr=stream,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            )
+        agent = Agent(process, log)
+        self.agents.append(agent)
+        return agent
+
+    async def all_done(self, seconds: float = 60) -> None:
+        """Wait until everything that is in the input has been processed and committed."""
+        sources = [TopicPartition(self.config.kafka.input, n) for n in range(self.partitions)]
+        async with watching(self.servers) as (consumer, admin):
+            ends = await consumer.end_offsets(sources)
+            async with asyncio.timeout(seconds):
+                while not await self._all_through(admin, ends):
+                    assert any(agent.process.returncode is None for agent in self.agents)
+                    await asyncio.sleep(0.2)
+
+    async def _all_through(self, admin: AIOKafkaAdminClient, ends: dict[Any, int]) -> bool:
+        try:
+            committed = await admin.list_consumer_group_offsets(self.name, partitions=list(ends))
+        except KafkaError:  # a coordinator that moves
+            return False
+        return all(
+            source in committed and committed[source].metadata.endswith(f" {end}")
+            for source, end in ends.items()
+        )
+
+    async def stop(self) -> None:
+        """Let all drain and end, each with exit code 0."""
+        running = [agent for agent in self.agents if agent.process.returncode is None]
+        for agent in running:
+            await agent.says("rebalanced")  # a signal before would end an interpreter that starts
+            agent.signal(signal.SIGTERM)
+        assert [await agent.ended() for agent in running] == [0] * len(running)
+
+    async def kill(self) -> None:
+        """End what still runs, whatever happened."""
+        for agent in self.agents:
+            if agent.process.returncode is None:
+                agent.process.kill()
+                await agent.process.wait()
