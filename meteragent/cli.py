@@ -9,6 +9,7 @@ from pathlib import Path
 
 from meteragent import __version__
 from meteragent.exits import Exit, report, table
+from meteragent.files import arguments as files
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,6 +49,9 @@ def parser() -> ArgumentParser:
 
     run = commands.add_parser("run", help="sanitize what comes in on Kafka, until told to stop")
     _takes_config(run)
+
+    sanitize = commands.add_parser("sanitize", help="the same for a file or a pipe, without Kafka")
+    files.add(sanitize)
 
     topics = commands.add_parser("topics", help="the topics in Kafka").add_subparsers(
         dest="action", metavar="ACTION", required=True

@@ -1,5 +1,6 @@
 """The configuration: frozen models, read from TOML and the environment."""
 
+from meteragent.config.load import from_document as from_document
 from meteragent.config.load import load as load
 from meteragent.config.load import refuse_unreadable as refuse_unreadable
 from meteragent.config.model import Agent as Agent
@@ -7,4 +8,4 @@ from meteragent.config.model import Config as Config
 from meteragent.config.model import Http as Http
 from meteragent.config.model import Log as Log
 
-__all__ = ["Agent", "Config", "Http", "Log", "load", "refuse_unreadable"]
+__all__ = ["Agent", "Config", "Http", "Log", "from_document", "load", "refuse_unreadable"]

@@ -25,10 +25,14 @@ def load(file: Path, environ: Mapping[str, str]) -> Config:
     Paths are relative to the file. The `[[policy]]` tables are not the environment's to
     change: what is promised to people stands in one place, where it can be reviewed.
     """
-    document = _read(file)
+    return from_document(_read(file), file.parent, environ)
+
+
+def from_document(document: Document, directory: Path, environ: Mapping[str, str]) -> Config:
+    """The same, of a document that was not read from a file; it is used up."""
     found = [*_take_secrets(document), *_unknown(environ)]
     variables = dict(_overlay(document, environ))
-    context = {"directory": file.parent, "credentials": environ.get("CREDENTIALS_DIRECTORY")}
+    context = {"directory": directory, "credentials": environ.get("CREDENTIALS_DIRECTORY")}
     try:
         config = Config.model_validate(document, context=context)
     except ValidationError as error:

@@ -160,7 +160,8 @@ class _Layout:
         hour, minute, second, h, n = (parts.get(name, _NONE) for name in "HMShn")
         minutes = ((first + parts["d"] - 1) * 24 + hour - self._east * h) * 60 + minute
         times: Integers = ((minutes - self._east * n) * 60 + second) * 1000
-        return times + self._fraction(parts.get("f", _NONE))
+        times += self._fraction(parts.get("f", _NONE))
+        return times
 
     def _fraction(self, digits: Integers) -> Integers:
         where = self._parts.get("f", slice(0, 0))
@@ -173,7 +174,7 @@ _NONE = np.zeros(1, dtype=np.int64)
 
 
 def _number(digits: NDArray[np.uint8]) -> Integers:
-    number = digits[0].astype(np.int64)
+    number: Integers = digits[0].astype(np.int64)
     for digit in digits[1:]:
         number = number * 10 + digit
     return number

@@ -77,7 +77,8 @@ class Source:
             raise IsADirectoryError(21, "Is a directory", name)
         self._regular = stat.S_ISREG(status.st_mode)
         self.size = status.st_size if self._regular else None
-        self._line = 0
+        self.lines = 0
+        """How many lines have been handed out."""
 
     def close(self) -> None:
         """Let go of the file; not of standard input, which is not ours."""
@@ -110,8 +111,8 @@ class Source:
             yield self._block(rest.removesuffix(b"\r") + b"\n")
 
     def _block(self, text: bytes) -> Block:
-        block = Block(self._line, text, text.count(b"\n"))
-        self._line += block.lines
+        block = Block(self.lines, text, text.count(b"\n"))
+        self.lines += block.lines
         return block
 
     def _segments(self) -> Iterator[bytes]:
@@ -133,7 +134,7 @@ class Source:
         except (zlib.error, EOFError):
             yield self._segment(bytes(held), position)
             raise InputDamaged(
-                self.shown, self._line + 1, "the gzip stream is cut short or damaged", _FETCH
+                self.shown, self.lines + 1, "the gzip stream is cut short or damaged", _FETCH
             ) from None
         if held:
             yield self._segment(bytes(held), position)
@@ -165,7 +166,11 @@ class Source:
             if self._follow and not self._regular:
                 while not select.select([self._descriptor], [], [], _POLL_SECONDS)[0]:
                     yield b""
-            piece = os.read(self._descriptor, _PIECE)
+            try:
+                piece = os.read(self._descriptor, _PIECE)
+            except OSError as error:
+                error.filename = self.shown
+                raise
             self.consumed += len(piece)
             if piece:
                 yield piece
@@ -209,7 +214,7 @@ def _inflated(first: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _unified(text: bytes) -> bytes:
-    """Every line end as `\\n`, but for a last `\\r` that may be half of one."""
+    """Every line end as Unix has it, but for a last CR, which may be half of one."""
     if b"\r" not in text:
         return text
     half = b"\r" if text.endswith(b"\r") else b""

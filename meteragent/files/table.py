@@ -90,6 +90,7 @@ class Table:
                 f"has {self._width} columns, not {self._needed}",
                 "compare --delimiter with the file",
             )
+        self.header_lines = int(columns.header)
         self._factor = 1000.0 if columns.kilo else 1.0
         self._moments = moments
         self._names: dict[bytes, str] = {}
@@ -133,17 +134,11 @@ class Table:
 
     def _together(self, text: bytes, count: int, first: int) -> "_Rows | None":
         """All rows at once, if they are so plain that this is what each of them says."""
-        if not count or len(text) > STRETCH or b'"' in text:
+        if not count or len(text) > STRETCH:
             return None
-        delimiter, width = self._delimiter.encode(), self._width
-        fields = text.replace(b"\n", delimiter + b"\n").split(delimiter)
-        firsts = b"".join(fields[::width]).split(b"\n")
-        if len(fields) != count * width + 1 or len(firsts) != count + 1:
-            return None  # some rows have more fields, or fewer
-
-        def column(index: int) -> list[bytes]:
-            return fields[index::width] if index else firsts[:-1]
-
+        column = self._quoted(text, count) if b'"' in text else self._unquoted(text, count)
+        if column is None:
+            return None
         meters = self._meters(column, count)
         moments = self._moments.column(
             [*map(b" ".join, zip(*map(column, self._times), strict=True))]
@@ -155,7 +150,28 @@ class Table:
             return None
         return _Rows(meters, range(first, first + count), moments, watts)
 
-    def _meters(self, column: Callable[[int], list[bytes]], count: int) -> list[str] | None:
+    def _unquoted(self, text: bytes, count: int) -> "_Column | None":
+        """The columns, if every row has its fields, and no more."""
+        delimiter, width = self._delimiter.encode(), self._width
+        fields = text.replace(b"\n", delimiter + b"\n").split(delimiter)
+        firsts = b"".join(fields[::width]).split(b"\n")
+        if len(fields) != count * width + 1 or len(firsts) != count + 1:
+            return None
+        return lambda index: fields[index::width] if index else firsts[:-1]
+
+    def _quoted(self, text: bytes, count: int) -> "_Column | None":
+        """The same, if some fields are in quotes."""
+        lines = text.decode("utf-8", "surrogateescape").split("\n")[:-1]
+        try:
+            rows = [*csv.reader(lines, delimiter=self._delimiter, strict=True)]
+        except csv.Error:
+            return None
+        if len(rows) != count or {*map(len, rows)} != {self._width}:
+            return None
+        columns = [*zip(*rows, strict=True)]
+        return lambda index: [x.encode("utf-8", "surrogateescape") for x in columns[index]]
+
+    def _meters(self, column: "_Column", count: int) -> list[str] | None:
         if self._constant is not None:
             return [self._constant] * count
         names = column(self._meter)
@@ -220,6 +236,9 @@ class Table:
         if '"' not in line:
             return line.split(self._delimiter)
         return next(csv.reader([line], delimiter=self._delimiter, strict=True))
+
+
+_Column = Callable[[int], list[bytes]]
 
 
 class _Rows(NamedTuple):

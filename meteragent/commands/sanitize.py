@@ -1,0 +1,149 @@
+"""`sanitize`: a file instead of Kafka."""
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+from meteragent.config import Config, from_document, load
+from meteragent.errors import (
+    ConfigRefused,
+    FileRefused,
+    InputDamaged,
+    InputReplaced,
+    InvalidSetting,
+)
+from meteragent.exits import Exit
+from meteragent.files.arguments import POLICY
+from meteragent.files.decode import Mapping
+from meteragent.files.job import Job, Places
+from meteragent.files.ledger import IN_MEMORY, SqliteLedger
+from meteragent.files.moments import Moments, zone_of
+from meteragent.files.progress import Progress
+from meteragent.files.sink import File, Stream
+from meteragent.files.source import Source
+from meteragent.files.table import Columns
+
+MAPPING = (
+    *("meter", "meter_column", "time_column", "value_column", "time_format", "timezone", "unit"),
+    *("delimiter", "no_header"),
+)
+
+
+def run(arguments: Namespace) -> Exit:
+    """Sanitize one input; say at the end what became of it."""
+    config = settings(arguments)
+    mapping = _mapping(arguments)
+    key = config.agent.noise_key()
+    if arguments.ledger is None:
+        _say("no --ledger: what is spent is forgotten at the end, so do this only once")
+    with ExitStack() as stack:
+        places = _places(arguments, stack)
+        progress = Progress(sys.stderr, places.source.size)
+        stack.callback(progress.clear)
+        keep = arguments.at_end == "keep"
+        job = Job(
+            places,
+            config,
+            key,
+            mapping,
+            form=arguments.format,
+            keep=keep,
+            say=_say,
+            progress=progress,
+        )
+        try:
+            job.run()
+        except (InputDamaged, InputReplaced):
+            progress.clear()
+            _say(job.totals.words())
+            raise
+    _say(job.totals.words())
+    return Exit.OK
+
+
+def settings(arguments: Namespace) -> Config:
+    """From a file, or from the arguments alone: never some from each."""
+    given = {name: value for name in POLICY if (value := getattr(arguments, name)) is not None}
+    if arguments.query is not None:
+        given["queries"] = arguments.query
+    if arguments.config is None:
+        document: dict[str, Any] = {"policy": [{"name": "sanitize", **given}]}
+        if arguments.key_file is not None:
+            document["agent"] = {"key_file": arguments.key_file}
+        return _by_arguments(document)
+    if arguments.key_file is not None:
+        given["key_file"] = arguments.key_file
+    if given:
+        raise ConfigRefused(
+            [
+                InvalidSetting(_option(name), "is set beside -c", "write it into the file")
+                for name in given
+            ]
+        )
+    return load(arguments.config, os.environ)
+
+
+def _by_arguments(document: dict[str, Any]) -> Config:
+    try:
+        return from_document(document, Path(), os.environ)
+    except ConfigRefused as refused:
+        raise ConfigRefused(
+            [InvalidSetting(_option(p.field), p.problem, p.instead) for p in refused.problems]
+        ) from None
+
+
+def _option(setting: str) -> str:
+    """The argument that sets a setting; an environment variable stays what it is."""
+    name = setting.removeprefix("policy[0].").removeprefix("agent.")
+    if name.isupper():
+        return name
+    return "--query" if name.startswith("queries") else f"--{name.replace('_', '-')}"
+
+
+def _mapping(arguments: Namespace) -> Mapping:
+    given = {name: value for name in MAPPING if (value := getattr(arguments, name)) is not None}
+    standard = Columns()
+    columns = Columns(
+        meter=given.get("meter_column", standard.meter),
+        time=tuple(given.get("time_column", standard.time)),
+        value=given.get("value_column", standard.value),
+        constant_meter=given.get("meter"),
+        delimiter=given.get("delimiter"),
+        header=not given.get("no_header", False),
+        kilo=given.get("unit") == "kW",
+    )
+    zone = zone_of(given["timezone"]) if "timezone" in given else UTC
+    return Mapping(columns, Moments(given.get("time_format", "iso"), zone), bool(given))
+
+
+def _places(arguments: Namespace, stack: ExitStack) -> Places:
+    whole = arguments.at_end == "close"
+    source = stack.enter_context(
+        closing(Source(arguments.input, follow=arguments.follow, whole=whole))
+    )
+    for written in _written(arguments):
+        if source.is_over(written):
+            raise FileRefused(str(written), "is the input itself", "name another file")
+    path = IN_MEMORY if arguments.ledger is None else str(arguments.ledger)
+    ledger = stack.enter_context(closing(SqliteLedger(path)))
+
+    def opened(path: Path) -> File:
+        return stack.enter_context(closing(File(path, ledger.length(str(path.resolve())))))
+
+    sink = opened(arguments.output) if arguments.output else Stream(sys.stdout.buffer)
+    rejects = opened(arguments.rejects) if arguments.rejects else None
+    return Places(source, sink, rejects, ledger)
+
+
+def _written(arguments: Namespace) -> Iterator[Path]:
+    places = (arguments.output, arguments.rejects, arguments.ledger)
+    yield from (path for path in places if path is not None)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"meteragent: {line}\n")

@@ -1,0 +1,79 @@
+"""The arguments of `sanitize`; light, because `--help` needs no more."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+
+POLICY = {
+    "window": ("15m", "length of a window"),
+    "interval": ("10s", "distance between two readings"),
+    "hop": ("5m", "distance between the starts of two windows"),
+    "grace": ("30s", "how long a window waits for late readings"),
+    "idle": ("5m", "how much longer it waits for a silent meter"),
+    "minimum": ("0W", "lowest reading"),
+    "maximum": ("24kW", "highest reading"),
+    "step": ("10W", "grid of readings between the two"),
+    "epsilon": ("1", "loss of one answer, at the radius"),
+    "radius": ("100W", "how far apart the worlds are that epsilon and budget speak of"),
+    "budget": ("24", "the most that all answers of a horizon may lose"),
+    "horizon": ("24h", "stretch of time that the budget is for"),
+    "min_coverage": ("0.8", "share of slots that a window needs"),
+    "presence": ("public", "whether anybody may learn which readings are absent"),
+    "on_exhausted": ("suppress", "or partial: what happens beyond the budget"),
+}
+"""Settings of a policy, each with an example; a preset would be one more."""
+
+
+def add(command: ArgumentParser) -> None:
+    """Everything that `sanitize` takes."""
+    command.add_argument("input", metavar="IN", help="CSV or JSON lines, may be gzip; - is a pipe")
+    command.add_argument("-o", "--output", type=Path, metavar="OUT", help="instead of a pipe")
+    command.add_argument("--format", choices=("json", "csv"), default="json", help="of OUT")
+    command.add_argument("--ledger", type=Path, metavar="FILE", help="accounts, as SQLite")
+    command.add_argument(
+        "--rejects", type=Path, metavar="FILE", help="where rejected lines stood, and why"
+    )
+    command.add_argument("--follow", action="store_true", help="wait for more, until stopped")
+    command.add_argument(
+        "--at-end",
+        choices=("close", "keep"),
+        default="close",
+        help="release the windows that are over, or keep them open for a file that grows",
+    )
+    _add_policy(command)
+    _add_columns(command)
+
+
+def _add_policy(command: ArgumentParser) -> None:
+    group = command.add_argument_group("what is released: a file, or settings one by one")
+    group.add_argument("-c", "--config", type=Path, metavar="FILE", help="the configuration")
+    group.add_argument("--key-file", metavar="FILE", help="holds the noise key")
+    group.add_argument(
+        "--query", action="append", metavar="NAME", help="avg, min, median, p95 …; may be repeated"
+    )
+    for name, (example, meaning) in POLICY.items():
+        group.add_argument(_option(name), metavar=example, help=meaning)
+
+
+def _add_columns(command: ArgumentParser) -> None:
+    group = command.add_argument_group("where a CSV says what: columns by name or number")
+    group.add_argument("--meter", metavar="ID", help="of all readings, if there is one meter")
+    group.add_argument("--meter-column", metavar="COLUMN", help="by default meter_id")
+    group.add_argument(
+        "--time-column", action="append", metavar="COLUMN", help="by default ts; date, then time"
+    )
+    group.add_argument("--value-column", metavar="COLUMN", help="by default value")
+    group.add_argument(
+        "--time-format",
+        metavar="FORMAT",
+        help='iso (default), unix, unix_ms, or such as "%%d/%%m/%%Y %%H:%%M:%%S"',
+    )
+    group.add_argument(
+        "--timezone", metavar="ZONE", help="of times that do not say theirs; by default UTC"
+    )
+    group.add_argument("--unit", choices=("W", "kW"), help="of values; by default W")
+    group.add_argument("--delimiter", metavar="CHARACTER", help="by default found in line 1")
+    group.add_argument("--no-header", action="store_true", default=None, help="line 1 has data")
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

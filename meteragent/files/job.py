@@ -1,0 +1,232 @@
+"""The loop: lines in, releases out, and the ledger true at every moment.
+
+Between two commits nothing that was written counts: releases are on the disk first, then one
+SQLite transaction says what they cost, where the input stands, and how long the output is.
+Killed at any moment, a job cuts its output back to that length and goes on from there, with
+the same batches in the same order, so that nobody can tell from the output.
+
+At the end of the input, what is still open is closed, unless it is to be kept for a file that
+grows: every window that began, if it is over by the wall clock. One that is not over could
+still be filled, and a window is released once: it waits for the next run.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from meteragent.config import Config
+from meteragent.encode import Encoder
+from meteragent.entropy import NoiseKey
+from meteragent.errors import InputDamaged, InputReplaced
+from meteragent.files.decode import Lines, Mapping, decoder_of
+from meteragent.files.ledger import SqliteLedger, Standing
+from meteragent.files.progress import Progress
+from meteragent.files.sink import File, Form, Sink, Writer
+from meteragent.files.source import HEAD, Block, Source
+from meteragent.pipeline import DAWN, Assigned, Counts, Pipeline, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a job reads and writes."""
+
+    source: Source
+    sink: Sink
+    rejects: File | None
+    ledger: SqliteLedger
+
+
+class Job:
+    """One input, sanitized as far as it goes."""
+
+    def __init__(
+        self,
+        places: Places,
+        config: Config,
+        key: NoiseKey,
+        mapping: Mapping,
+        *,
+        form: Form = "json",
+        keep: bool = False,
+        say: Callable[[str], object] = lambda _: None,
+        progress: Progress | None = None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        """Prepare; `keep`: at the end, leave open what is open."""
+        self._source, self._sink = places.source, places.sink
+        self._rejects, self._ledger = places.rejects, places.ledger
+        self._config = config
+        self._key = key
+        self._mapping = mapping
+        self._keep = keep
+        self._say = say
+        self._progress = progress
+        self._wall = wall
+        self._encoder = Encoder()
+        self._writer = Writer(form, config.policies.values())
+        self._standing = Standing()
+        self.totals = self._standing.totals
+        self._pipeline: Pipeline | None = None
+        self._lines: Lines | None = None
+        self._accounts: dict[str, bytes] = {}
+        self._committed_at = time.monotonic()
+        self._before = 0
+
+    def run(self) -> None:
+        """Take in all that there is, and release what is due.
+
+        InputDamaged, InputReplaced: the input cannot be read on; what stood before is done.
+        """
+        self._open_outputs()
+        try:
+            for block in self._source.blocks():
+                if block.lines:
+                    self._take(block)
+                else:
+                    self._pause()
+                self._commit_if_due()
+        except (InputDamaged, InputReplaced):
+            if self._pipeline is not None:
+                self._commit(self._pipeline)
+            raise
+        if self._pipeline is not None:
+            self._end(self._pipeline)
+
+    def _open_outputs(self) -> None:
+        """From here on, what is in them is known to be ours."""
+        for sink in (self._sink, self._rejects):
+            if isinstance(sink, File):
+                self._ledger.commit(lengths={sink.name: sink.length})
+                sink.cut()
+        if not self._sink.length:
+            self._sink.write(self._writer.header())
+
+    # Lines in.
+
+    def _take(self, block: Block) -> None:
+        pipeline = self._pipeline or self._begin(block)
+        assert self._lines is not None  # noqa: S101 - _begin has found it
+        block = block.since(max(self._standing.position.offset, self._lines.header_lines))
+        if block.lines:
+            self._write(pipeline.feed(self._lines.decode(block.text, block.first)))
+            self._count(pipeline)
+        if self._progress is not None:
+            self._progress.show(self._source.consumed, self.totals.readings - self._before)
+
+    def _begin(self, block: Block) -> Pipeline:
+        """Look into the first lines, and go on where the last run came to."""
+        self._lines = decoder_of(self._source.shown, block.text, self._mapping)
+        known = self._ledger.standing(self._source.name)
+        if known.head_bytes and known.head == self._source.digest(known.head_bytes):
+            self._standing = known
+            self._leave(known.output)
+        self.totals = self._standing.totals
+        self._before = self.totals.readings
+        self._pipeline = Pipeline(
+            [Assigned(prefix, policy) for prefix, policy in self._config.policies.items()],
+            self._key,
+            max_skew=self._config.agent.max_skew,
+            max_meters=self._config.agent.max_meters,
+            start=self._standing.position,
+        )
+        self._pipeline.restore(self._ledger.accounts())
+        return self._pipeline
+
+    def _leave(self, output: str) -> None:
+        """Where releases went so far, if they go somewhere else from now on."""
+        if not output or output == self._sink.name:
+            return
+        self._say(f"{self._source.shown}: what was released before is in {output}")
+        if Path(output).exists():
+            left = File(Path(output), self._ledger.length(output))
+            left.cut()
+            left.close()
+
+    # Releases out.
+
+    def _write(self, steps: Iterable[Step]) -> None:
+        """In an order that does not depend on where a run began."""
+        documents: list[tuple[int, str, bytes]] = []
+        for step in steps:
+            releases = step.releases
+            encoded = self._encoder.encode(releases)
+            documents += zip(releases.starts.tolist(), releases.meters, encoded, strict=True)
+            self._accounts.update(step.accounts)
+            self.totals.decide(releases)
+        if documents:
+            documents.sort()
+            self._sink.write(self._writer.lines([document for *_, document in documents]))
+
+    def _count(self, pipeline: Pipeline) -> None:
+        counts, pipeline.counts = pipeline.counts, Counts()
+        counts.rejects.sort(key=lambda reject: reject.offset)
+        self.totals.count(counts)
+        if self._rejects is not None and counts.rejects:
+            documents = (
+                {"input": self._source.shown, "line": r.offset + 1, "reason": r.reason}
+                for r in counts.rejects
+            )
+            lines = [json.dumps(document).encode() + b"\n" for document in documents]
+            self._rejects.write(b"".join(lines))
+
+    # Commits, pauses, the end.
+
+    def _commit_if_due(self) -> None:
+        since = time.monotonic() - self._committed_at
+        if self._pipeline is not None and since * 1000 >= self._config.agent.commit_interval:
+            self._commit(self._pipeline)
+
+    def _commit(self, pipeline: Pipeline) -> None:
+        position = pipeline.position()
+        sinks = [sink for sink in (self._sink, self._rejects) if sink is not None]
+        for sink in sinks:
+            sink.sync()
+        head = self._source.head[:HEAD]
+        self._ledger.commit(
+            lengths={sink.name: sink.length for sink in sinks if sink.name},
+            accounts=self._accounts,
+            policies={p.id: json.dumps(p.document()) for p in self._config.policies.values()},
+            standings={
+                self._source.name: Standing(
+                    position, len(head), self._source.digest(HEAD), self._sink.name, self.totals
+                )
+            },
+        )
+        self._accounts = {}
+        self._committed_at = time.monotonic()
+
+    def _pause(self) -> None:
+        """A growing input has no more for now: the wall clock may close windows."""
+        if self._pipeline is not None:
+            self._write(self._pipeline.tick(int(self._wall() * 1000)))
+
+    def _end(self, pipeline: Pipeline) -> None:
+        before = self._standing.position.processed
+        if self._source.lines < before:
+            raise InputDamaged(
+                self._source.shown,
+                self._source.lines,
+                f"is the last, but the last run came to line {before}",
+                "give the whole file again",
+            )
+        decided = len(self._accounts)
+        if not self._keep:
+            self._write(pipeline.tick(self._end_of_windows(pipeline.clock)))
+        if before == self._source.lines and len(self._accounts) == decided:
+            self._say(f"{self._source.shown}: nothing new after line {before}")
+        position = pipeline.position()
+        self._commit(pipeline)
+        if position.offset < position.processed:
+            self._say("the last windows are still open: they wait for more, or for the clock")
+
+    def _end_of_windows(self, clock: int) -> int:
+        """When every window that has begun is due, or now, if they are not over yet."""
+        if clock == DAWN:
+            return DAWN
+        due = (
+            clock // policy.hop * policy.hop + policy.size + policy.grace + policy.idle
+            for policy in self._config.policies.values()
+        )
+        return max(clock, min(max(due), int(self._wall() * 1000)))

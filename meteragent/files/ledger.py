@@ -1,0 +1,192 @@
+"""The embedded ledger: what was spent, and how far every input and output has come.
+
+One SQLite file in WAL mode; one process at a time writes it, anybody may read it meanwhile:
+
+    account(meter, record)     the latest ledger record of each meter, as in Kafka's topic
+    policy(id, document)       every policy that anything was released under
+    input(name, …)             the oldest line that an open window needs, the clock before it,
+                               how many lines were taken in, their head, and the totals
+    output(path, length)       bytes that are released, for good
+
+What a job has spent, where it stands and what it has written change in one transaction. So a
+job that was killed cuts its outputs back to their lengths here, and goes on.
+"""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from meteragent.errors import FileRefused, LedgerBusy, LedgerDamaged
+from meteragent.files.totals import Totals
+from meteragent.pipeline import START, Position
+
+IN_MEMORY = ":memory:"
+_APPLICATION = 0x6D747241  # "mtrA"
+_VERSION = 1
+_TABLES = """
+CREATE TABLE account (meter TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE policy (id TEXT PRIMARY KEY, document TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE input (
+    name TEXT PRIMARY KEY,
+    head_bytes INTEGER NOT NULL,
+    head BLOB NOT NULL,
+    line INTEGER NOT NULL,
+    clock INTEGER NOT NULL,
+    processed INTEGER NOT NULL,
+    output TEXT NOT NULL,
+    totals TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE output (path TEXT PRIMARY KEY, length INTEGER NOT NULL) WITHOUT ROWID;
+"""
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far an input has come."""
+
+    position: Position = START
+    head_bytes: int = 0
+    head: bytes = b""
+    """A digest of its first bytes, by which it is known again."""
+    output: str = ""
+    totals: Totals = field(default_factory=Totals)
+
+
+class SqliteLedger:
+    """One file of accounts, held by this process alone until it is closed."""
+
+    def __init__(self, path: str = IN_MEMORY) -> None:
+        """Open it, or make it, for its owner alone.
+
+        LedgerBusy: another process holds it. LedgerDamaged: it is no ledger, or not a whole
+        one; it is never taken for an empty one.
+        """
+        self.path = path
+        self._lock = -1 if path == IN_MEMORY else _locked(path)
+        self._database = sqlite3.connect(path, isolation_level=None)
+        try:
+            with self._told():
+                self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self) -> None:
+        run = self._database.execute
+        [[application]], [[version]] = run("PRAGMA application_id"), run("PRAGMA user_version")
+        [[tables]] = run("SELECT count(*) FROM sqlite_schema")
+        if (application, version) != (_APPLICATION, _VERSION) and (tables or application):
+            raise LedgerDamaged(f"{self.path}: is not a ledger of a version that is known here")
+        run("PRAGMA journal_mode = WAL")
+        run("PRAGMA synchronous = FULL")
+        if not tables:
+            self._database.executescript(
+                f"BEGIN; {_TABLES} PRAGMA application_id = {_APPLICATION};"
+                f"PRAGMA user_version = {_VERSION}; COMMIT;"
+            )
+
+    def close(self) -> None:
+        """Let go of it. The lock goes last: whoever closes a file loses all his locks on it."""
+        self._database.close()
+        if self._lock >= 0:
+            os.close(self._lock)
+
+    def accounts(self) -> dict[str, bytes]:
+        """The latest ledger record of each meter."""
+        with self._told():
+            return dict(self._database.execute("SELECT meter, record FROM account"))
+
+    def standing(self, name: str) -> Standing:
+        """How far an input has come; the start, if it is not known."""
+        with self._told():
+            found = self._database.execute(
+                "SELECT line, clock, processed, head_bytes, head, output, totals "
+                "FROM input WHERE name = ?",
+                (name,),
+            ).fetchone()
+        if found is None:
+            return Standing()
+        *position, head_bytes, head, output, totals = found
+        return Standing(Position(*position), head_bytes, head, output, Totals.from_json(totals))
+
+    def length(self, path: str) -> int | None:
+        """How much of an output is released; None if it is not known."""
+        with self._told():
+            found = self._database.execute("SELECT length FROM output WHERE path = ?", (path,))
+            return next((length for [length] in found), None)
+
+    def commit(
+        self,
+        *,
+        lengths: Mapping[str, int],
+        accounts: Mapping[str, bytes] | None = None,
+        policies: Mapping[str, str] | None = None,
+        standings: Mapping[str, Standing] | None = None,
+    ) -> None:
+        """Make it all true together.
+
+        Precondition: the outputs' bytes are on the disk. Postcondition: so is this.
+        """
+        many = self._database.executemany
+        with self._told(), self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            many("INSERT OR REPLACE INTO account VALUES (?, ?)", (accounts or {}).items())
+            many("INSERT OR IGNORE INTO policy VALUES (?, ?)", (policies or {}).items())
+            many("INSERT OR REPLACE INTO output VALUES (?, ?)", lengths.items())
+            many(
+                "INSERT OR REPLACE INTO input VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (
+                        name,
+                        its.head_bytes,
+                        its.head,
+                        its.position.offset,
+                        its.position.clock,
+                        its.position.processed,
+                        its.output,
+                        its.totals.to_json(),
+                    )
+                    for name, its in (standings or {}).items()
+                ),
+            )
+
+    def _told(self) -> "_Told":
+        return _Told(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Says what SQLite refuses in our words."""
+
+    path: str
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if not isinstance(error, sqlite3.Error):
+            return
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in _BUSY:
+            raise LedgerBusy(self.path) from None
+        if code in _DAMAGED:
+            raise LedgerDamaged(f"{self.path}: is no ledger, or a damaged one") from None
+        name = getattr(error, "sqlite_errorname", "SQLITE_ERROR")
+        raise FileRefused(
+            self.path, f"cannot be read or written ({name})", "make room or name another"
+        ) from None
+
+
+def _locked(path: str) -> int:
+    """An open file that nobody else holds, made if it is not there."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise LedgerBusy(path) from None
+    return descriptor
