@@ -11,8 +11,8 @@ charge is granted only if every run of `span` buckets that contains it stays wit
 but can never overdraw. It refuses at most what an exact account with a horizon longer by
 `slack` windows would refuse.
 
-Arrays are indexed by account (one per meter) and count in a unit that every cost is a
-multiple of, so that small integers hold them exactly; a batch costs a few array operations.
+Arrays are indexed by account (one per meter) and count in the largest unit that every cost
+is a multiple of, so that small integers hold them exactly; a batch costs a few array operations.
 No float takes part: one that arrives is an error.
 """
 
@@ -34,8 +34,8 @@ REACH_BACK = 16  # buckets behind the newest that a late charge may still go to
 MOST_BUDGET = 2**48
 """No budget is larger, so a bucket that spent as much fills any; no sum of a ring overflows."""
 
-MOST_PARTS = 1000  # finer than a thousandth of a cost is of no use
 LONGEST = 2**50  # milliseconds: 35 thousand years
+AT_ONCE = 8192  # accounts, so that temporaries stay in the processor's cache
 SPARE = 4  # a fleet that grows gets room for a quarter more
 
 
@@ -73,14 +73,8 @@ class Terms:
 
     @property
     def unit(self) -> int:
-        """Nano-units that an account counts in: every cost is a multiple of it.
-
-        As fine as two bytes per bucket allow, so that amounts from other terms, which are
-        rounded up to it, gain little.
-        """
-        common = gcd(*self.costs)
-        parts = min(np.iinfo(np.int16).max * common // (self.budget + common), MOST_PARTS)
-        return common // next(n for n in range(max(parts, 1), 0, -1) if common % n == 0)
+        """Nano-units that an account counts in: what every charge is a multiple of."""
+        return gcd(*self.costs)
 
     @property
     def windows(self) -> int:
@@ -127,7 +121,7 @@ class Ledger:
         kind = next(k for k in (np.int16, np.int32, np.int64) if self._budget < np.iinfo(k).max)
         self.buckets = np.zeros((0, self.ring), dtype=kind)
         """buckets[account, bucket % ring]: what was spent, in units, or `full`"""
-        self.full = full(self.buckets.dtype)
+        self.full = full(self.buckets.dtype, self.unit)
         self.head = np.zeros(0, dtype=np.int64)
         """The newest bucket of each account."""
         self.spent = np.zeros(0, dtype=np.int64)
@@ -160,6 +154,13 @@ class Ledger:
         """
         accounts, starts = _integers("accounts", accounts), _integers("starts", starts)
         _refuse_twice(accounts)
+        granted = np.empty(len(accounts), dtype=np.int64)
+        for first in range(0, len(accounts), AT_ONCE):
+            some = slice(first, first + AT_ONCE)
+            granted[some] = self._charge(accounts[some], starts[some])
+        return granted
+
+    def _charge(self, accounts: Integers, starts: Integers) -> Integers:
         buckets = starts // self._bucket
         left = self._left_after_advance(accounts, buckets)
         queries = len(self.terms.costs)
@@ -270,9 +271,9 @@ class Ledger:
         self.spent[accounts] = everything - out_of_span.sum(axis=1, dtype=np.int64)
 
 
-def full(kind: np.dtype[np.signedinteger]) -> int:
+def full(kind: np.dtype[np.signedinteger], unit: int) -> int:
     """The entry of a bucket that spent as much as this or more, which is beyond any budget."""
-    return min(np.iinfo(kind).max, MOST_BUDGET)
+    return min(np.iinfo(kind).max, -(-MOST_BUDGET // unit))
 
 
 def _longer(column: Integers, length: int) -> Integers:

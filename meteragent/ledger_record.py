@@ -12,7 +12,7 @@ Little endian, one record per meter; the latest of a meter holds all there is to
     until    int64     every window ending by then has been decided
     spent    item * ring   `spent[i]`: units of the newest bucket `b <= head` with b % ring == i
 
-Times are in milliseconds. An entry of `full(item)` means that much or more.
+Times are in milliseconds. An entry of `full` means that much or more.
 """
 
 from collections.abc import Sequence
@@ -101,13 +101,14 @@ def _bill_again(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) ->
     Postcondition: no charge from now on, with all that was spent before, overdraws a horizon
     under the new terms. Each old bucket is billed to our first window that ends no earlier
     than its last; what the record no longer remembers is billed beyond any budget; and no
-    charge reaches back behind the last bill.
+    charge reaches back behind the last bill. So only runs that end with it or later count:
+    what they hold is rounded up, not each bucket, and no past gains a unit.
     """
     bucket, reach, head = (parsed[name].astype(np.int64) for name in ("bucket", "reach", "head"))
     spent = parsed["spent"].T
-    nano = np.where(spent < full(spent.dtype), spent * parsed["unit"], np.int64(MOST_BUDGET))
-    spent = -(-nano // ledger.unit)
-    ring = len(spent)
+    counted = np.minimum(spent * parsed["unit"], MOST_BUDGET)
+    nano = np.where(spent < np.iinfo(spent.dtype).max, counted, MOST_BUDGET)
+    ring, span = len(spent), ledger.terms.span
 
     def entry(old: Integers) -> Integers:
         least_start = old * bucket + reach - ledger.terms.size
@@ -115,13 +116,17 @@ def _bill_again(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) ->
 
     entries = np.array([entry(head - (head - i) % ring) for i in range(ring)])
     forgotten = entry(head - ring)
-    newest = np.where(spent > 0, entries, forgotten).max(axis=0)
-    ledger.head[accounts] = newest + REACH_BACK
+    newest = np.where(nano > 0, entries, forgotten).max(axis=0)
+    owed = np.zeros((span, len(accounts)), dtype=np.int64)  # owed[age, account], in nano-units
     whole = np.full_like(head, MOST_BUDGET)
-    for where, amount in zip([*entries, forgotten], [*spent, whole], strict=True):
-        held = where > ledger.head[accounts] - ledger.ring
-        ours = accounts[held], where[held] % ledger.ring
-        ledger.buckets[ours] = np.minimum(ledger.buckets[ours] + amount[held], ledger.full)
+    for where, amount in zip([*entries, forgotten], [*nano, whole], strict=True):
+        held = np.flatnonzero((amount > 0) & (newest - where < span))
+        owed[(newest - where)[held], held] += amount[held]
+    through = -(-np.cumsum(owed, axis=0) // ledger.unit)
+    bills = np.minimum(np.diff(through, axis=0, prepend=0), ledger.full)
+    ours = newest - np.arange(span)[:, np.newaxis]
+    ledger.buckets[accounts, ours % ledger.ring] = bills
+    ledger.head[accounts] = newest + REACH_BACK
 
 
 def _layout(ring: int, item: int) -> np.dtype[np.void]:
@@ -158,13 +163,12 @@ def _possible(parsed: NDArray[np.void]) -> bool:
     bucket, spent, head, until = (parsed[name] for name in ("bucket", "spent", "head", "until"))
     lengths, new = np.concatenate([bucket, parsed["reach"]]), head == NEVER
     unit = int(parsed["unit"][0])
-    most = int(spent[spent < full(spent.dtype)].max(initial=0))
     return bool(
-        (lengths.min() > 0 and lengths.max() <= 2 * LONGEST)
-        and (0 < unit <= MOST_BUDGET and most * unit <= MOST_BUDGET * MOST_BUCKETS)
-        and (spent.min() >= 0 and spent.max() <= MOST_BUDGET and not spent[new].any())
+        (lengths.min() > 0 and lengths.max() <= 2 * LONGEST and 0 < unit <= MOST_BUDGET)
+        and (spent.min() >= 0 and spent.max() <= full(spent.dtype, unit))
         and (new | _within(head, _LATEST // bucket)).all()
         and ((until == NEVER) | _within(until, _LATEST)).all()
+        and not spent[new].any()
     )
 
 

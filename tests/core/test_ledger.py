@@ -245,8 +245,30 @@ def test_whatever_the_horizon_an_account_is_small(
     ledger = Ledger(terms(hop=hop, size=length, horizon=length + int(hop * horizon)), 1)
     assert ledger.ring <= MOST_BUCKETS
     columns = (ledger.buckets, ledger.head, ledger.spent, ledger.released_until)
-    assert sum(column.nbytes for column in columns) <= 536
+    assert sum(column.nbytes for column in columns) <= 280
     assert 0 <= ledger.terms.slack < ledger.terms.windows
+
+
+@pytest.mark.parametrize(
+    ("budget", "costs", "kind"),
+    [
+        (2**15 - 2, (1,), np.int16),
+        (2**15 - 1, (1,), np.int32),
+        (2**31 - 2, (1,), np.int32),
+        (2**31 - 1, (1,), np.int64),
+        (10**9, (4_000_000, 3_000_000), np.int16),
+        (10**9, (3_333_333, 2_500_000), np.int32),
+    ],
+)
+def test_entries_are_as_small_as_the_costs_common_divisor_allows(
+    budget: int, costs: tuple[int, ...], kind: type
+) -> None:
+    counted = terms(budget=budget, costs=costs, horizon=1000 * HOP)
+    ledger, account = Ledger(counted, 1), Account(counted, longer=counted.slack * HOP)
+    assert ledger.buckets.dtype == kind
+    for window in range(4):
+        assert charge(ledger, window) == [account.charge(window * HOP)]
+    assert left(ledger, 4) == account.left(4 * HOP)
 
 
 def test_coarse_buckets_lengthen_no_horizon_by_two_percent() -> None:

@@ -101,9 +101,18 @@ def test_records_of_several_policies_are_read_together() -> None:
 
 def test_another_budget_or_price_leaves_the_past_as_it_was() -> None:
     ledger = spender(QUARTERS, *[0] * 60)
-    assert left(under(replace(QUARTERS, budget=70, costs=(7,)), ledger), 0) == 10
+    assert left(under(replace(QUARTERS, budget=72, costs=(6,)), ledger), 0) == 12
     assert left(under(replace(QUARTERS, budget=50), ledger), QUARTER) == 0
     assert left(under(replace(QUARTERS, budget=50), ledger), DAY) == 50
+
+
+def test_a_past_in_another_unit_gains_less_than_one_unit_in_all() -> None:
+    """Not one for each of its buckets."""
+    paid = replace(QUARTERS, budget=10**6, costs=(500,))
+    priced = replace(QUARTERS, budget=100_900, costs=(1009,))
+    ledger = under(priced, spender(paid, *(w * QUARTER for w in range(90))))
+    assert left(ledger, 89 * QUARTER) == 100_900 - -(-90 * 500 // 1009) * 1009
+    assert left(ledger, 89 * QUARTER + DAY - QUARTER) == 100_900 - 1009
 
 
 def test_a_shorter_horizon_forgets_and_frees_no_more_than_it_may() -> None:
@@ -136,8 +145,8 @@ def test_an_hour_is_billed_to_its_last_quarter_and_nothing_may_go_before() -> No
 
 
 def test_quarters_are_billed_to_their_hour() -> None:
-    ledger = under(HOURS, spender(QUARTERS, *(w * QUARTER for w in range(6))))
-    assert ledger.history(0) == {0: 4, HOUR: 2}
+    ledger = under(HOURS, spender(QUARTERS, *(w * QUARTER for w in range(8))))
+    assert ledger.history(0) == {0: 4, HOUR: 4}
 
 
 def test_long_windows_are_billed_until_they_end_though_new_ones_are_short() -> None:

@@ -31,14 +31,15 @@ def all_terms(draw: st.DrawFn, longest: int = 40) -> Terms:
     size = draw(st.one_of(st.just(hop), st.integers(hop, 4 * hop)))
     horizon = draw(st.integers(size, max(size, longest * hop)))
     costs = draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))
-    unit = draw(st.sampled_from([1, 1, 2**27, 2**31]))  # 32 and 64 bits, and their border
+    unit = draw(st.sampled_from([1, 1, 2**12, 2**27, 2**31]))
+    crumb = draw(st.integers(0, 1))  # without it, two bytes count any number of large units
     windows = draw(st.sampled_from([1, 1, 2, 3, 6]))  # few, so that most charges meet the end
     return Terms(
         budget=unit * (sum(costs) * windows + draw(st.integers(0, 5))),
         horizon=horizon,
         size=size,
         hop=hop,
-        costs=tuple(unit * cost for cost in costs),
+        costs=tuple(unit * cost + crumb * (unit > 1) for cost in costs),
         partial=draw(st.booleans()),
     )
 
