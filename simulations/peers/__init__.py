@@ -1,0 +1,1 @@
+"""Other libraries of this field, beside this one on the same task."""
