@@ -40,23 +40,19 @@ class Monitor:
         self.recent = Recent(wall())
         self.states: dict[int, State] = {}
         """Of each partition of ours."""
-        self._series = Series(
-            {p.name: [a.query for a in p.answers] for p in self.promises.values()}
-        )
-        self.registry = self._series.registry
-        self.expose = self._series.expose
+        self.series = Series({p.name: [a.query for a in p.answers] for p in self.promises.values()})
         policies = [p.policy for p in self.promises.values()]
         self._presence_is_public = all(p.presence == "public" for p in policies)
         self._uncommitted: dict[int, deque[e.WindowsDecided]] = {}
         """Of each partition, what waits for its commit."""
         self._agent: Watched | None = None
         self.fleet = Fleet(self._pipelines)
-        self.registry.register(Constants(self.promises.values()))
+        self.series.registry.register(Constants(self.promises.values()))
 
     def watch(self, agent: Watched) -> None:
         """Whose gauges to show."""
         self._agent = agent
-        self.registry.register(Present(self.promises, agent, self.fleet, self.recent))
+        self.series.registry.register(Present(self.promises, agent, self.fleet, self.recent))
 
     def tell(self, event: e.Event) -> None:
         """Count an event, and say it."""
@@ -68,7 +64,7 @@ class Monitor:
             case e.TransactionEnded():
                 self._committed(event)
             case e.TransactionAbandoned(partition):
-                self._series.transactions.labels("abandoned").inc()
+                self.series.transactions.labels("abandoned").inc()
                 _log.warning("transaction abandoned", partition=partition)
             case e.PartitionMoved(partition, state):
                 self._moved(partition, state)
@@ -83,17 +79,17 @@ class Monitor:
                 self._failed("agent", error)
                 _log.error("agent failed", exc_info=error, retry_in=retry_in)
             case e.Rebalanced(partitions):
-                self._series.rebalances.inc()
+                self.series.rebalances.inc()
                 _log.info("rebalanced", partitions=partitions)
 
     def _batch(self, event: e.BatchTaken) -> None:
-        self._series.records.inc(event.records)
+        self.series.records.inc(event.records)
         for reason, count in event.rejects.items():
-            self._series.rejects.labels(reason.value).inc(count)
-        self._series.readings.labels("late").inc(event.late)
+            self.series.rejects.labels(reason.value).inc(count)
+        self.series.readings.labels("late").inc(event.late)
         if self._presence_is_public:  # else which slots hold a reading is a secret
-            self._series.readings.labels("accepted").inc(event.accepted)
-            self._series.readings.labels("duplicate").inc(event.duplicate)
+            self.series.readings.labels("accepted").inc(event.accepted)
+            self.series.readings.labels("duplicate").inc(event.duplicate)
         self.recent.bin(self._wall()).records += event.records
         _log.debug(
             "batch taken",
@@ -115,9 +111,9 @@ class Monitor:
         )
 
     def _committed(self, event: e.TransactionEnded) -> None:
-        self._series.transactions.labels("committed").inc()
-        self._series.durations.observe(event.seconds)
-        self._series.last_commit.set(self._wall())
+        self.series.transactions.labels("committed").inc()
+        self.series.durations.observe(event.seconds)
+        self.series.last_commit.set(self._wall())
         for decided in self._taken(event.partition, event.windows):
             self._released(decided)
         _log.debug(
@@ -133,7 +129,7 @@ class Monitor:
             yield decided
 
     def _released(self, event: e.WindowsDecided) -> None:
-        promise, series, now = self.promises[event.policy], self._series, self._wall()
+        promise, series, now = self.promises[event.policy], self.series, self._wall()
         policy, released = promise.name, next(iter(event.released.values()))
         thin = event.withheld.get(Withheld.COVERAGE, 0)
         unpaid = event.windows - released - thin
@@ -157,14 +153,14 @@ class Monitor:
             del self.states[partition]
         count = Counter(known.value for known in self.states.values())
         for shown in STATES:
-            self._series.partitions.labels(shown).set(count[shown])
+            self.series.partitions.labels(shown).set(count[shown])
         say = _log.debug if {before, state} == _STEADY else _log.info
         say("partition moved", partition=partition, state=state.value)
 
     def _restored(self, event: e.PartitionRestored) -> None:
-        self._series.restores.observe(event.seconds)
-        self._series.restored.inc(event.meters)
-        self._series.lost.inc(event.lost)
+        self.series.restores.observe(event.seconds)
+        self.series.restored.inc(event.meters)
+        self.series.lost.inc(event.lost)
         self.fleet.changed(event.partition)
         say = _log.error if event.lost else _log.info
         say(
@@ -176,7 +172,7 @@ class Monitor:
         )
 
     def _failed(self, where: str, error: BaseException) -> None:
-        self._series.failures.labels(where, _kind(error)).inc()
+        self.series.failures.labels(where, _kind(error)).inc()
         place = next(reversed(trace.frames(error.__traceback__)), "")
         self.recent.mishaps.append(Mishap(self._wall(), where, trace.kind(error), place))
 

@@ -37,6 +37,23 @@ class Series:
         encode, kind = choose_encoder(accept)
         return encode(_WithoutBirthdays(self.registry)), kind
 
+    def totals(self, policy: str) -> dict[str, dict[str, int]]:
+        """What became of a policy's windows."""
+        suppressed = {
+            labels["reason"]: count
+            for labels, count in _counts(self.suppressed)
+            if labels["policy"] == policy
+        }
+        windows = {
+            name: next(count for labels, count in _counts(counter) if labels["policy"] == policy)
+            for name, counter in (("closed", self.closed), ("released", self.windows_released))
+        }
+        return {"windows": windows, "suppressed": suppressed}
+
+    def rejected(self) -> dict[str, int]:
+        """Reason -> how many records, of those that occurred."""
+        return {labels["reason"]: count for labels, count in _counts(self.rejects) if count}
+
     def _batches(self) -> None:
         self.records = self._counter("records", "Records read.")
         self.readings = self._counter(
@@ -132,6 +149,13 @@ class Series:
         for values in product(*labels.values()) if labels else ():
             made.labels(*values)
         return made
+
+
+def _counts(counter: Counter) -> Iterator[tuple[dict[str, str], int]]:
+    for metric in counter.collect():
+        for sample in metric.samples:
+            if sample.name.endswith("_total"):
+                yield sample.labels, int(sample.value)
 
 
 class _WithoutBirthdays(CollectorRegistry):

@@ -149,7 +149,7 @@ class _Server:
         for connection in self._connections:
             connection.cancel()
         if self._connections:
-            await asyncio.wait(self._connections)
+            await asyncio.wait({*self._connections})
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.transport.set_write_buffer_limits(high=0)  # so that drain means: all is on its way
@@ -169,17 +169,20 @@ class _Server:
     def _answer(self, head: bytes) -> Answer:
         try:
             request = parsed(head)
-            page = self._pages.get(request.path)
-            if not (page and page.open):
-                self._refuse_strangers(request)
-            if page is None:
-                raise Refused(HTTPStatus.NOT_FOUND)
-            return page.answer(request)
+            return self._page(request).answer(request)
         except Refused as refused:
             return _plain(refused.status, refused.headers)
         except Exception as error:  # noqa: BLE001 - a page that fails must not end the agent
-            _log.error("status page failed", exc_info=error)  # noqa: TRY400 - not the root logger
+            _log.error("status page failed", exc_info=error)
             return _plain(HTTPStatus.INTERNAL_SERVER_ERROR, {})
+
+    def _page(self, request: Request) -> Page:
+        page = self._pages.get(request.path)
+        if not (page and page.open):
+            self._refuse_strangers(request)
+        if page is None:
+            raise Refused(HTTPStatus.NOT_FOUND)
+        return page
 
     def _refuse_strangers(self, request: Request) -> None:
         if self._login is None:
@@ -273,7 +276,7 @@ def _tls(http: Http) -> ssl.SSLContext | None:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         # Without a password, OpenSSL would ask the terminal for one.
-        context.load_cert_chain(http.cert_file, http.key_file, password="")  # noqa: S106
+        context.load_cert_chain(http.cert_file, http.key_file, password="")
     except OSError as error:  # ssl.SSLError is one
         raise InvalidSetting(
             "http.cert_file",

@@ -3,18 +3,31 @@
 import os
 from argparse import Namespace
 
+from prometheus_client import ProcessCollector
+
 from meteragent import log
 from meteragent.agent import Agent
-from meteragent.config import load
+from meteragent.config import Config, load
 from meteragent.exits import Exit
 from meteragent.loop import run_until_done
 from meteragent.metrics import Monitor
+from meteragent.status import Status
+from meteragent.web import serving
 
 
 def run(arguments: Namespace) -> Exit:
     """Run the agent; SIGTERM drains it and ends with 0."""
     config = load(arguments.config, os.environ)
     log.configure(config.log.level, config.log.format, names=config.kafka.names)
-    agent = Agent(config, config.agent.noise_key(), Monitor().tell)
-    run_until_done(agent.run())
+    run_until_done(_run(config))
     return Exit.OK
+
+
+async def _run(config: Config) -> None:
+    """Show what there is from the first moment on: that Kafka is not there yet, for one."""
+    monitor = Monitor(config)
+    agent = Agent(config, config.agent.noise_key(), monitor.tell)
+    monitor.watch(agent)
+    ProcessCollector(registry=monitor.series.registry)
+    async with serving(config.http, Status(config, monitor, agent).pages()):
+        await agent.run()

@@ -1,0 +1,174 @@
+"use strict";
+
+const EVERY = 2000;
+const find = (id) => document.getElementById(id);
+const whole = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat("en-GB", { notation: "compact", maximumFractionDigits: 1 });
+const exact = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 3 });
+const cards = new Map();
+
+// Only what differs is touched, so that nobody's focus, selection or speech is disturbed.
+function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function duration(seconds) {
+  if (seconds === null) return "–";
+  const units = [["d", 86400], ["h", 3600], ["min", 60]];
+  for (const [name, length] of units) {
+    if (seconds >= 2 * length) return `${whole.format(seconds / length)} ${name}`;
+  }
+  return `${seconds < 10 ? exact.format(seconds) : whole.format(seconds)} s`;
+}
+
+const count = (number, one, many) => `${whole.format(number)} ${number === 1 ? one : many}`;
+
+function fill(body, rows) {
+  while (body.rows.length > rows.length) body.deleteRow(-1);
+  rows.forEach((cells, at) => {
+    const row = body.rows[at] ?? body.insertRow();
+    cells.forEach((text, column) => {
+      let cell = row.cells[column];
+      if (!cell) {
+        cell = document.createElement(column ? "td" : "th");
+        if (!column) cell.scope = "row";
+        cell.className = body.parentElement.tHead.rows[0].cells[column].className;
+        row.append(cell);
+      }
+      say(cell, text);
+    });
+  });
+}
+
+function bars(svg, values, style, label) {
+  const most = Math.max(...values, 0);
+  const width = 300 / values.length;
+  values.forEach((value, at) => {
+    let bar = svg.children[at];
+    if (!bar) {
+      bar = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+      bar.setAttribute("x", at * width + width * 0.1);
+      bar.setAttribute("width", width * 0.8);
+      bar.setAttribute("rx", 1);
+      svg.append(bar);
+    }
+    const height = value > 0 ? Math.max(3, (value / most) * 88) : 1.5;
+    bar.setAttribute("y", 90 - height);
+    bar.setAttribute("height", height);
+    bar.setAttribute("class", value > 0 ? style(at) : "empty");
+  });
+  if (svg.getAttribute("aria-label") !== label) svg.setAttribute("aria-label", label);
+}
+
+function outlook(policy) {
+  if (policy.exhausted) {
+    const who = count(policy.exhausted, "meter has", "meters have");
+    return ["bad", `${who} nothing left for the next window.`];
+  }
+  if (policy.exhaustion_seconds !== null) {
+    return ["wait", `At the present rate the first tenth runs out in ${duration(policy.exhaustion_seconds)}.`];
+  }
+  return ["good", "At the present rate the budget lasts for ever."];
+}
+
+function windows(policy) {
+  const { closed, released } = policy.windows;
+  const { budget, coverage } = policy.suppressed;
+  const reasons = [];
+  if (budget) reasons.push(`${whole.format(budget)} for want of budget`);
+  if (coverage) reasons.push(`${whole.format(coverage)} for too few readings`);
+  const all = `${count(closed, "window", "windows")} closed, ${whole.format(released)} released`;
+  return reasons.length ? `${all}; withheld: ${reasons.join(", ")}.` : `${all}, none withheld.`;
+}
+
+function card(policy) {
+  let part = cards.get(policy.name);
+  if (!part) {
+    const made = find("policy").content.cloneNode(true);
+    part = Object.fromEntries([...made.querySelectorAll("[data-is]")].map((e) => [e.dataset.is, e]));
+    made.querySelector(".scroll").setAttribute("aria-label", `${policy.name}: what one release says`);
+    find("policies").append(made);
+    cards.set(policy.name, part);
+  }
+  return part;
+}
+
+function showPolicy(policy) {
+  const part = card(policy);
+  say(part.name, policy.name);
+  say(part.words, policy.words);
+  fill(part.answers, policy.answers.map((a) => [
+    a.query, exact.format(a.epsilon), `${exact.format(a.expected_error)} W`,
+    `${exact.format(a.error_90)} W`, `${exact.format(a.bits)} bits`,
+  ]));
+  const hour = policy.spent.reduce((sum, minute) => sum + minute, 0);
+  const spent = `${exact.format(hour)} epsilon by all meters in the last hour`;
+  say(part["spent-words"], spent);
+  bars(part.spent, policy.spent, () => "", `Privacy spent per minute: ${spent}`);
+  const left = `${count(policy.meters, "meter", "meters")}, ${whole.format(policy.low)} with a tenth or less`;
+  say(part["left-words"], left);
+  const tenths = policy.tenths.map((n, i) => `${i * 10} to ${i * 10 + 10} %: ${whole.format(n)}`);
+  bars(part.left, policy.tenths, (at) => (at ? "" : "low"), `Meters by budget left: ${tenths.join(", ")}`);
+  const [word, sentence] = outlook(policy);
+  part.outlook.dataset.word = word;
+  say(part.outlook, sentence);
+  say(part.windows, windows(policy));
+}
+
+function table(id, nothing, rows) {
+  const element = find(id);
+  element.parentElement.hidden = !rows.length;
+  find(nothing).hidden = rows.length > 0;
+  fill(element.tBodies[0], rows);
+}
+
+function showState({ word, sentence }) {
+  const state = find("state");
+  state.dataset.word = word;
+  say(state, sentence);
+  document.body.classList.toggle("gone", word === "gone");
+  document.title = `meteragent: ${word}`;
+}
+
+function show(status) {
+  showState(status.state);
+  say(find("version"), status.version);
+  say(find("up"), `up for ${duration(status.up_seconds)}`);
+  say(find("records"), short.format(status.records_per_second));
+  say(find("releases"), short.format(status.releases_per_second));
+  const { median, most } = status.delay_seconds;
+  say(find("delay"), duration(median));
+  say(find("delay-most"), most === null ? "after a window’s end" : `19 of 20 within ${duration(most)}`);
+  const lags = status.partitions.map((p) => p.lag).filter((lag) => lag !== null);
+  say(find("lag"), lags.length ? short.format(lags.reduce((sum, lag) => sum + lag, 0)) : "–");
+  const sum = (name) => status.policies.reduce((total, policy) => total + policy[name], 0);
+  say(find("meters"), short.format(sum("meters")));
+  say(find("exhausted"), `${whole.format(sum("exhausted"))} without budget`);
+  status.policies.forEach(showPolicy);
+  table("partitions", "no-partitions", status.partitions.map((p) => [
+    String(p.partition), p.state, p.lag === null ? "–" : whole.format(p.lag),
+    duration(p.behind_seconds), p.processed === null ? "–" : whole.format(p.processed),
+  ]));
+  const rejects = Object.entries(status.rejects).map(([why, n]) => `${whole.format(n)} ${why.replaceAll("_", " ")}`);
+  say(find("rejects"), rejects.length ? `Records rejected: ${rejects.join(", ")}.` : "No record was rejected.");
+  table("errors", "no-errors", status.errors.map((e) => [
+    new Date(e.at * 1000).toLocaleTimeString("en-GB"), e.where, e.error, e.place,
+  ]));
+}
+
+let answered = Date.now();
+
+async function refresh() {
+  try {
+    const response = await fetch("status.json", { signal: AbortSignal.timeout(EVERY * 4) });
+    if (!response.ok) throw new Error(String(response.status));
+    show(await response.json());
+    answered = Date.now();
+  } catch {
+    const silent = duration((Date.now() - answered) / 1000);
+    showState({ word: "gone", sentence: `The agent has not answered for ${silent}.` });
+  }
+  setTimeout(refresh, EVERY);
+}
+
+refresh();
