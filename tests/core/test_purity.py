@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PACKAGE = Path(meteragent.__file__).parent
 CORE = (
     *("exact", "errors", "domain", "query", "mechanism", "entropy", "ledger", "ledger_record"),
-    *("leakage", "policy", "record", "codec", "encode", "schema", "window", "pipeline"),
+    *("leakage", "policy", "record", "chunk", "codec", "encode", "schema", "window", "pipeline"),
     "partition",
 )
 IMPURE = (
