@@ -24,7 +24,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -133,7 +133,7 @@ def _opendp(sizes: Sizes, levels: list[int]) -> list[Contender]:
 
     The bounded form takes the same time whatever it draws, and that time is long.
     """
-    dp = _peer("opendp.prelude")
+    dp = import_module("opendp.prelude")
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
     on_vector = dp.m.make_geometric(*space, scale=1 / PER_STEP)
@@ -149,17 +149,10 @@ def _opendp(sizes: Sizes, levels: list[int]) -> list[Contender]:
 
 def _diffprivlib(levels: list[int]) -> Contender:
     """One call per value; its noise is made of floats."""
-    mechanism = _peer("diffprivlib.mechanisms").GeometricTruncated(
+    mechanism = import_module("diffprivlib.mechanisms").GeometricTruncated(
         epsilon=PER_STEP, sensitivity=1, lower=0, upper=DOMAIN.top
     )
     return Contender("diffprivlib", len(levels), lambda: [mechanism.randomise(x) for x in levels])
-
-
-def _peer(module: str) -> Any:  # noqa: ANN401 - a library without types
-    try:
-        return import_module(module)
-    except ImportError as missing:
-        sys.exit(f"{missing}; install the group `peers`: uv pip install --group peers")
 
 
 def releases(sizes: Sizes, rng: np.random.Generator) -> list[Contender]:
@@ -186,7 +179,7 @@ def releases(sizes: Sizes, rng: np.random.Generator) -> list[Contender]:
 
 
 def charges(sizes: Sizes) -> tuple[float, list[Contender]]:
-    """Seconds of the very first charge, then further ones and a pass over the same arrays."""
+    """Seconds per new account, then further charges and a pass over the same arrays."""
     costs = (4_000_000, 3_000_000, 3_000_000)
     ledger = Ledger(Terms(10**9, DAY, QUARTER, QUARTER, costs), sizes.accounts)
     accounts, starts = np.arange(sizes.accounts), np.full(sizes.accounts, 2000 * QUARTER)
@@ -199,10 +192,10 @@ def charges(sizes: Sizes) -> tuple[float, list[Contender]]:
         columns = (ledger.buckets, ledger.head, ledger.spent, ledger.released_until)
         return [int(column.sum()) for column in columns]
 
-    (first,) = seconds_each([Contender("first", 1, charge)], 1)
+    (first,) = seconds_each([Contender("first", sizes.accounts, charge)], 1)
     return first, [
-        Contender("a window charged to every account", 1, charge),
-        Contender("one numpy sum over the same arrays", 1, one_pass),
+        Contender("a window charged to every account", sizes.accounts, charge),
+        Contender("one numpy sum over the same arrays", sizes.accounts, one_pass),
     ]
 
 
@@ -214,7 +207,7 @@ def compare(sizes: Sizes) -> tuple[dict[str, float], list[Target]]:
         each = seconds_each(contenders, sizes.rounds)
         print(f"\n{title}")
         for contender, seconds in zip(contenders, each, strict=True):
-            print(f"  {contender.name:36}{1 / seconds:15,.1f} /s {seconds / each[0]:12,.2f}")
+            print(f"  {contender.name:36}{1 / seconds:15,.0f} /s {seconds / each[0]:12,.2f}")
             measured[contender.name] = seconds
         return each
 
@@ -253,7 +246,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="small sizes: does it run?")
     parser.add_argument("--json", type=Path, help="write the numbers here")
     given = parser.parse_args(arguments)
+    try:
+        return _report(given)
+    except ImportError as missing:
+        sys.exit(f"{missing}; install the group `peers`: uv pip install --group peers")
 
+
+def _report(given: argparse.Namespace) -> int:
     about = {name: version(name) for name in ("meteragent", "numpy", "opendp", "diffprivlib")}
     about |= {"python": platform.python_version(), "cpu": processor(), "seed": str(SEED)}
     print(", ".join(f"{name} {value}" for name, value in about.items()))
