@@ -65,6 +65,14 @@ def parser() -> ArgumentParser:
         "--replication", type=int, default=1, metavar="N", help="copies of each (default: 1)"
     )
 
+    ledger = commands.add_parser("ledger", help="what meters have spent").add_subparsers(
+        dest="action", metavar="ACTION", required=True
+    )
+    migrate = ledger.add_parser(
+        "migrate", help="follow the input to more partitions; the agents must be stopped"
+    )
+    _takes_config(migrate)
+
     config = commands.add_parser("config", help="the configuration").add_subparsers(
         dest="action", metavar="ACTION", required=True
     )

@@ -5,6 +5,7 @@ moves with them from instance to instance. Releases and rejects are written to p
 the same number, so that one transaction is about one partition everywhere.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from meteragent.kafka import clients
 from meteragent.units import format_duration
 
 FOREVER = -1
+SOON = 100
 COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"}
 
 
@@ -68,13 +70,17 @@ async def create(config: Config, partitions: int, replication: int) -> list[str]
                 if code:
                     raise _refused(config, name, error)
                 made.append(name)
+        for _ in range(SOON):
+            if not _missing(config, await describe(client, config)):
+                break
+            await asyncio.sleep(0.1)  # brokers learn of new topics one after the other
     return made
 
 
 async def refuse_unfit(config: Config) -> int:
     """Refuse topics that do not allow what is promised; answer with the input's partitions."""
     async with admin(config) as client:
-        topics = await _describe(client, config)
+        topics = await describe(client, config)
     problems = [
         *_missing(config, topics),
         *_partitions(config, topics),
@@ -85,7 +91,8 @@ async def refuse_unfit(config: Config) -> int:
     return topics[config.kafka.input].partitions
 
 
-async def _describe(client: AIOKafkaAdminClient, config: Config) -> dict[str, Topic]:
+async def describe(client: AIOKafkaAdminClient, config: Config) -> dict[str, Topic]:
+    """The topics of the configuration, as far as they exist."""
     kafka = config.kafka
     names = [kafka.input, kafka.output, kafka.ledger, kafka.rejected, kafka.policies]
     described = await client.describe_topics(names)

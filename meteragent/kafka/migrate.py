@@ -1,0 +1,95 @@
+"""After the input got more partitions: put every account where its meter's readings are now.
+
+Precondition, which is checked: no agent runs, and the last one left no window open. An open
+window would be filled again from the old partition, without the account that has moved away,
+and be paid for by nobody.
+
+A meter's partition is the one that Kafka's clients choose for its id by default (murmur2).
+"""
+
+import asyncio
+from itertools import islice
+
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
+from aiokafka.partitioner import murmur2
+
+from meteragent.config import Config
+from meteragent.errors import NotDrained
+from meteragent.kafka import clients, restore, topics
+
+AT_ONCE = 2_000
+_POSITIVE = 0x7FFFFFFF
+
+
+async def migrate(config: Config) -> int:
+    """Widen ledger, output and rejects to the input's partitions; answer with accounts moved.
+
+    Broken off at any moment and run again, it goes on: each account moves in one transaction
+    with its removal from where it was.
+    """
+    kafka = config.kafka
+    async with topics.admin(config) as client:
+        described = await topics.describe(client, config)
+        wanted = described[kafka.input].partitions
+        had = described[kafka.ledger].partitions
+        await _refuse_running(client, kafka.group)
+        await _refuse_open_windows(client, config, wanted)
+        for topic in (kafka.ledger, kafka.output, kafka.rejected):
+            if described[topic].partitions < wanted:
+                await client.create_partitions({topic: NewPartitions(total_count=wanted)})
+    writer = clients.producer(kafka, f"{kafka.group}-{kafka.ledger}-migration")
+    try:
+        await writer.start()
+        return sum([await _move(writer, config, partition, wanted) for partition in range(had)])
+    finally:
+        await clients.close(writer)
+
+
+async def _move(writer: AIOKafkaProducer, config: Config, partition: int, wanted: int) -> int:
+    accounts = await restore.accounts(config.kafka, partition)
+    homes = {meter: (murmur2(meter.encode()) & _POSITIVE) % wanted for meter in accounts}
+    leaving = iter([meter for meter, home in homes.items() if home != partition])
+    moved = 0
+    while some := list(islice(leaving, AT_ONCE)):
+        async with writer.transaction():
+            ledger = config.kafka.ledger
+            sent = [
+                await writer.send(ledger, value, key=meter.encode(), partition=where)
+                for meter in some
+                for where, value in ((homes[meter], accounts[meter]), (partition, None))
+            ]
+            await asyncio.gather(*sent)
+        moved += len(some)
+    return moved
+
+
+async def _refuse_running(client: AIOKafkaAdminClient, group: str) -> None:
+    (response,) = await client.describe_consumer_groups([group])
+    state = response.groups[0][2]
+    if state not in {"Empty", "Dead"}:
+        raise NotDrained(f"kafka.group: {group} has running agents; stop them all first")
+
+
+async def _refuse_open_windows(
+    client: AIOKafkaAdminClient, config: Config, partitions: int
+) -> None:
+    kafka = config.kafka
+    committed = await client.list_consumer_group_offsets(kafka.group)
+    reader = clients.consumer(kafka)
+    try:
+        await reader.start()
+        for partition in range(partitions):
+            source = TopicPartition(kafka.input, partition)
+            found = committed.get(source)
+            if found is None or found.offset < 0:
+                continue
+            end = (await reader.end_offsets([source]))[source]
+            if found.offset < end:
+                raise NotDrained(
+                    f"kafka.input: partition {partition} of {kafka.input} has readings of windows "
+                    "that are still open; stop what writes to it, let an agent run until its "
+                    "windows have closed, then try again"
+                )
+    finally:
+        await clients.close(reader)

@@ -1,0 +1,200 @@
+"""Topics are made as they must be, refused as they must not be, and followed when they grow."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+
+from meteragent.agent import Agent
+from meteragent.config import Config, load
+from meteragent.errors import NotDrained, TopicsUnfit
+from meteragent.kafka import restore, topics
+from meteragent.kafka.migrate import migrate
+from meteragent.keyfile import create
+from meteragent.ledger_record import load as load_accounts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.integration
+
+METERS = [f"meter-{i}" for i in range(60)]
+
+
+@pytest.fixture
+def config(tmp_path: Path, kafka: str) -> Config:
+    """An agent with topics of its own, and ten-second windows."""
+    mark = secrets.token_hex(4)
+    create(tmp_path / "noise.key")
+    names = "\n".join(
+        f'{s} = "{mark}.{s}"'
+        for s in ("group", "input", "output", "ledger", "rejected", "policies")
+    )
+    (tmp_path / "agent.toml").write_text(
+        f"""
+        [agent]
+        key_file = "noise.key"
+        commit_interval = "100ms"
+        [kafka]
+        bootstrap_servers = ["{kafka}"]
+        {names}
+        [[policy]]
+        name = "short"
+        window = "10s"
+        interval = "10s"
+        grace = "0s"
+        idle = "0s"
+        maximum = "1kW"
+        queries = ["avg"]
+        epsilon = "1"
+        budget = "24"
+        """
+    )
+    return load(tmp_path / "agent.toml", {})
+
+
+async def alter(config: Config, topic: str, **settings: str) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=list(config.kafka.bootstrap_servers))
+    await admin.start()
+    try:
+        renamed = {key.replace("_", "."): value for key, value in settings.items()}
+        await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, renamed)])
+    finally:
+        await admin.close()
+
+
+async def widen(config: Config, topic: str, partitions: int) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=list(config.kafka.bootstrap_servers))
+    await admin.start()
+    try:
+        await admin.create_partitions({topic: NewPartitions(total_count=partitions)})
+    finally:
+        await admin.close()
+
+
+async def refused(config: Config) -> str:
+    """What is said of the topics, once the brokers agree on how they stand."""
+    for _ in range(50):
+        try:
+            await topics.refuse_unfit(config)
+        except TopicsUnfit as error:
+            return str(error)
+        await asyncio.sleep(0.1)
+    return "nothing"
+
+
+def test_topics_that_are_made_are_fit(config: Config) -> None:
+    async def scenario() -> None:
+        with pytest.raises(TopicsUnfit, match="does not exist; run `meteragent topics create`"):
+            await topics.refuse_unfit(config)
+        made = await topics.create(config, partitions=3, replication=1)
+        assert len(made) == 5
+        assert await topics.refuse_unfit(config) == 3
+        assert await topics.create(config, partitions=3, replication=1) == []
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("stream", "settings", "said"),
+    [
+        ("ledger", {"cleanup_policy": "delete"}, "what is in it would be deleted"),
+        ("input", {"cleanup_policy": "compact"}, "readings would vanish"),
+        ("input", {"retention_ms": "5000"}, "keeps records for 5s, open windows need 10s"),
+    ],
+)
+def test_settings_that_break_the_promise_are_refused(
+    config: Config, stream: str, settings: dict[str, str], said: str
+) -> None:
+    async def scenario() -> None:
+        await topics.create(config, partitions=1, replication=1)
+        await alter(config, getattr(config.kafka, stream), **settings)
+        assert said in await refused(config)
+
+    asyncio.run(scenario())
+
+
+async def write_readings(config: Config, window: int) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers=list(config.kafka.bootstrap_servers))
+    await producer.start()
+    for meter in METERS:
+        reading = {"meter_id": meter, "ts": window, "value": 100}
+        await producer.send(config.kafka.input, json.dumps(reading).encode(), key=meter.encode())
+    await producer.stop()
+
+
+async def run_until(config: Config, releases: int, window: int) -> dict[str, int]:
+    """Meter -> partition of the releases of a window, once there are so many releases in all."""
+    agent = Agent(config, config.agent.noise_key(), lambda _: None)
+    running = asyncio.create_task(agent.run())
+    reader = AIOKafkaConsumer(
+        config.kafka.output,
+        bootstrap_servers=list(config.kafka.bootstrap_servers),
+        isolation_level="read_committed",
+        auto_offset_reset="earliest",
+    )
+    await reader.start()
+    found: list[ConsumerRecord] = []
+    async with asyncio.timeout(60):
+        while len(found) < releases:
+            for records in (await reader.getmany(timeout_ms=100)).values():
+                found += records
+    await reader.stop()
+    agent.stop()
+    await running
+    return {
+        record.key.decode(): record.partition
+        for record in found
+        if json.loads(record.value)["window_start"] == window
+    }
+
+
+def test_accounts_follow_their_meters_to_new_partitions(config: Config) -> None:
+    async def scenario() -> None:
+        kafka = config.kafka
+        now = int(time.time()) // 10 * 10_000 - 60_000
+        await topics.create(config, partitions=2, replication=1)
+        await write_readings(config, now)
+        await run_until(config, len(METERS), now)
+        await widen(config, kafka.input, 5)
+        assert "run `meteragent ledger migrate`" in await refused(config)
+
+        assert await migrate(config) > 0
+        assert await topics.refuse_unfit(config) == 5
+        assert await migrate(config) == 0
+
+        now = int(time.time()) // 10 * 10_000  # the old partitions' clocks have come this far
+        await write_readings(config, now)
+        released_in = await run_until(config, 2 * len(METERS), now)
+        accounts = [await restore.accounts(kafka, partition) for partition in range(5)]
+        assert sum(map(len, accounts)) == len(METERS)
+        assert released_in == {meter: p for p, found in enumerate(accounts) for meter in found}
+        terms = config.policies[""].terms
+        for found in accounts:
+            ledger = load_accounts(terms, list(found.values()))
+            spent = [sum(ledger.history(account).values()) for account in range(len(found))]
+            assert spent == [2 * terms.costs[0]] * len(found)
+
+    asyncio.run(scenario())
+
+
+def test_accounts_stay_while_windows_are_open(config: Config) -> None:
+    async def scenario() -> None:
+        await topics.create(config, partitions=2, replication=1)
+        now = int(time.time()) // 10 * 10_000
+        await write_readings(config, now - 60_000)
+        await run_until(config, len(METERS), now - 60_000)
+        await write_readings(config, now)
+        await widen(config, config.kafka.input, 3)
+        with pytest.raises(NotDrained, match="let an agent run until its windows have closed"):
+            await migrate(config)
+
+    asyncio.run(scenario())
