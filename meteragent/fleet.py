@@ -77,7 +77,7 @@ class Fleet:
         self,
         pipelines: Callable[[], Mapping[int, Pipeline]],
         *,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._pipelines = pipelines
         self._clock = clock
@@ -93,7 +93,7 @@ class Fleet:
     def standings(self) -> dict[str, Standing]:
         """Policy id -> where its accounts stand."""
         now = self._clock()
-        if self._looked is None or now - self._looked >= SECONDS:
+        if self._looked is None or not 0 <= now - self._looked < SECONDS:
             self._looked, self._standings = now, self._count()
         return self._standings
 

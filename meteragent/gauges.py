@@ -208,7 +208,7 @@ _PER_QUERY: tuple[tuple[str, str, Callable[[Answer], float]], ...] = (
     ),
     ("release_p90_error_watts", "What nine outputs of ten stay within.", lambda a: a.error_90),
     (
-        "release_leakage_bits",
+        "release_leakage",
         "The most that one window's release tells, in bits of min-entropy.",
         lambda a: a.bits,
     ),

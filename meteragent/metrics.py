@@ -46,7 +46,7 @@ class Monitor:
         self._uncommitted: dict[int, deque[e.WindowsDecided]] = {}
         """Of each partition, what waits for its commit."""
         self._agent: Watched | None = None
-        self.fleet = Fleet(self._pipelines)
+        self.fleet = Fleet(self._pipelines, clock=wall)
         self.series.registry.register(Constants(self.promises.values()))
 
     def watch(self, agent: Watched) -> None:

@@ -4,6 +4,7 @@ All of it follows from the configuration, so it may be shown to everybody.
 """
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -62,7 +63,7 @@ def promises(config: Config) -> dict[str, Promise]:
         window = sum(policy.terms.costs) * radius / NANO
         budget = policy.budget * radius / NANO
         answers = tuple(_answer(policy, question, radius) for question in policy.questions)
-        words = _words(policy, format_watts(settings.radius), window, budget)
+        words = _words(policy, _spaced(format_watts(settings.radius)), window, budget)
         found.setdefault(
             policy.id, Promise("+".join(names), policy, radius, budget, answers, words)
         )
@@ -84,7 +85,7 @@ def _answer(policy: Policy, question: Question, radius: float) -> Answer:
 
 
 def _words(policy: Policy, radius: str, window: float, budget: float) -> str:
-    size, horizon = format_duration(policy.size), format_duration(policy.horizon)
+    size, horizon = (_spaced(format_duration(time)) for time in (policy.size, policy.horizon))
     asked = _listed(question.query.name for question in policy.questions)
     return (
         f"Someone who knows every reading to within {radius} improves the odds of any guess "
@@ -105,3 +106,9 @@ def times(epsilon: float) -> str:
 def _listed(names: Iterable[str]) -> str:
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def _spaced(text: str) -> str:
+    """`1h30m` as people write it: 1 h 30 min."""
+    parts = re.findall(r"([-\d.]+)([A-Za-z]+)", text)
+    return " ".join(f"{number} {'min' if unit == 'm' else unit}" for number, unit in parts)

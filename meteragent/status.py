@@ -104,8 +104,8 @@ class Status:
         steady = sum(s in {State.RUNNING, State.COMMITTING} for s in states.values())
         share = f"{steady} of {len(states)} partitions"
         if not agent.alive:
-            stood = f"{agent.stood_still:.0f} s"
-            return _said("stalled", f"No progress for {stood}: the brokers, a commit or the loop.")
+            waited = f"for more than {self._deadline:.0f} s"
+            return _said("stalled", f"No progress {waited}: brokers or a commit let wait.")
         if agent.ready:
             nothing = "Waiting: the group gave no partition to this instance."
             return _said("running", f"Running: {share}." if states else nothing)

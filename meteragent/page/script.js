@@ -156,17 +156,17 @@ function show(status) {
   ]));
 }
 
-let answered = Date.now();
+let answered = new Date();
 
 async function refresh() {
   try {
     const response = await fetch("status.json", { signal: AbortSignal.timeout(EVERY * 4) });
     if (!response.ok) throw new Error(String(response.status));
     show(await response.json());
-    answered = Date.now();
+    answered = new Date();
   } catch {
-    const silent = duration((Date.now() - answered) / 1000);
-    showState({ word: "gone", sentence: `The agent has not answered for ${silent}.` });
+    const last = answered.toLocaleTimeString("en-GB");
+    showState({ word: "gone", sentence: `The agent has not answered since ${last}.` });
   }
   setTimeout(refresh, EVERY);
 }
