@@ -18,7 +18,7 @@ from meteragent import __version__, errors
 from meteragent.cli import main
 from meteragent.commands.schema import SCHEMAS
 from meteragent.config.reference import reference
-from meteragent.errors import LedgerDamaged, MeterAgentError
+from meteragent.errors import BrokerRefused, LedgerDamaged, MeterAgentError, TopicsUnfit
 from meteragent.exits import CODES, Exit, code_of
 
 ROOT = Path(__file__).parents[2]
@@ -156,6 +156,8 @@ def test_the_version_is_told(capsys: Said) -> None:
     ("error", "code"),
     [
         (LedgerDamaged("x"), Exit.DATA),
+        (BrokerRefused("s", "p", "i"), Exit.DENIED),
+        (TopicsUnfit(["x"]), Exit.TOPICS),
         (FileNotFoundError(2, "No such file"), Exit.FILE),
         (BrokenPipeError(), Exit.PIPE),
         (KeyboardInterrupt(), Exit.INTERRUPTED),
@@ -166,6 +168,11 @@ def test_the_version_is_told(capsys: Said) -> None:
 )
 def test_an_error_decides_the_exit_code(error: BaseException, code: Exit) -> None:
     assert code_of(error) == code
+
+
+def test_each_kind_of_error_has_one_exit_code() -> None:
+    kinds = [kind for kind, _ in CODES]
+    assert len(kinds) == len(set(kinds))
 
 
 def test_every_error_of_ours_has_its_code() -> None:
