@@ -38,7 +38,7 @@ class Series:
         return encode(_WithoutBirthdays(self.registry)), kind
 
     def totals(self, policy: str) -> dict[str, dict[str, int]]:
-        """What became of a policy's windows."""
+        """What became of a policy's windows, and how many answers of each query were released."""
         suppressed = {
             labels["reason"]: count
             for labels, count in _counts(self.suppressed)
@@ -48,7 +48,12 @@ class Series:
             name: next(count for labels, count in _counts(counter) if labels["policy"] == policy)
             for name, counter in (("closed", self.closed), ("released", self.windows_released))
         }
-        return {"windows": windows, "suppressed": suppressed}
+        answers = {
+            labels["query"]: count
+            for labels, count in _counts(self.released)
+            if labels["policy"] == policy
+        }
+        return {"windows": windows, "suppressed": suppressed, "answers": answers}
 
     def rejected(self) -> dict[str, int]:
         """Reason -> how many records, of those that occurred."""

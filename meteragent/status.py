@@ -133,6 +133,7 @@ class Status:
     def _policy(self, promise: Promise, now: float) -> Document:
         standing = self._monitor.fleet.standings().get(promise.policy.id, NOBODY)
         left = exhaustion(promise, standing, self._monitor.recent.asking(promise.name))
+        totals = self._monitor.series.totals(promise.name)
         up_to = [int(n) for n in standing.percent.cumsum()[list(TENTHS)]]
         return {
             "name": promise.name,
@@ -146,6 +147,7 @@ class Status:
                     "expected_error": a.expected_error,
                     "error_90": a.error_90,
                     "bits": a.bits,
+                    "released": totals["answers"][a.query],
                 }
                 for a in promise.answers
             ],
@@ -155,7 +157,8 @@ class Status:
             "exhaustion_seconds": left if math.isfinite(left) else None,
             "tenths": [after - before for before, after in zip([0, *up_to], up_to, strict=False)],
             "spent": self._monitor.recent.spent(promise.name, now),
-            **self._monitor.series.totals(promise.name),
+            "windows": totals["windows"],
+            "suppressed": totals["suppressed"],
         }
 
 

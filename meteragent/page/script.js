@@ -78,7 +78,7 @@ function windows(policy) {
   if (budget) reasons.push(`${whole.format(budget)} for want of budget`);
   if (coverage) reasons.push(`${whole.format(coverage)} for too few readings`);
   const all = `${count(closed, "window", "windows")} closed, ${whole.format(released)} released`;
-  return reasons.length ? `${all}; withheld: ${reasons.join(", ")}.` : `${all}, none withheld.`;
+  return reasons.length ? `${all}; withheld: ${reasons.join(", ")}.` : `${all}, none withheld whole.`;
 }
 
 function card(policy) {
@@ -99,10 +99,11 @@ function showPolicy(policy) {
   say(part.words, policy.words);
   fill(part.answers, policy.answers.map((a) => [
     a.query, exact.format(a.epsilon), `${exact.format(a.expected_error)} W`,
-    `${exact.format(a.error_90)} W`, `${exact.format(a.bits)} bits`,
+    `${exact.format(a.error_90)} W`, `${exact.format(a.bits)} bits`, whole.format(a.released),
   ]));
   const hour = policy.spent.reduce((sum, minute) => sum + minute, 0);
-  const spent = `${exact.format(hour)} epsilon by all meters in the last hour`;
+  const most = Math.max(...policy.spent);
+  const spent = `${exact.format(hour)} epsilon in an hour, at most ${exact.format(most)} a minute`;
   say(part["spent-words"], spent);
   bars(part.spent, policy.spent, () => "", `Privacy spent per minute: ${spent}`);
   const left = `${count(policy.meters, "meter", "meters")}, ${whole.format(policy.low)} with a tenth or less`;
@@ -133,12 +134,12 @@ function showState({ word, sentence }) {
 function show(status) {
   showState(status.state);
   say(find("version"), status.version);
-  say(find("up"), `up for ${duration(status.up_seconds)}`);
+  say(find("up"), `· up for ${duration(status.up_seconds)}`);
   say(find("records"), short.format(status.records_per_second));
   say(find("releases"), short.format(status.releases_per_second));
   const { median, most } = status.delay_seconds;
   say(find("delay"), duration(median));
-  say(find("delay-most"), most === null ? "after a window’s end" : `19 of 20 within ${duration(most)}`);
+  say(find("delay-most"), most === null ? "after a window’s end" : `95 % within ${duration(most)}`);
   const lags = status.partitions.map((p) => p.lag).filter((lag) => lag !== null);
   say(find("lag"), lags.length ? short.format(lags.reduce((sum, lag) => sum + lag, 0)) : "–");
   const sum = (name) => status.policies.reduce((total, policy) => total + policy[name], 0);
