@@ -69,7 +69,7 @@ class Producer:
 
     def _deliver(self, place: Place, records: list[tuple[Any, Any]]) -> Steps[None]:
         yield from self._add(place)
-        if self._scheduler.chance(0.02):
+        if self._scheduler.chance(self._scheduler.loss):
             raise Refused
         yield from self._call(once(partial(self._kafka.produce, self._known(), place, records)))
 

@@ -6,7 +6,7 @@ from tests.simulation.scheduler import Scheduler, Task
 from tests.simulation.worker import READINGS, Around, Design, Worker
 from tests.simulation.world import PARTITIONS, World
 
-from meteragent.partition import Event
+from meteragent.partition import Event, State
 
 MOST_WAITING = 6
 
@@ -39,7 +39,13 @@ class Instance:
     """One agent."""
 
     def __init__(
-        self, name: str, kafka: Kafka, scheduler: Scheduler, nature: Nature, design: Design, world: World
+        self,
+        name: str,
+        kafka: Kafka,
+        scheduler: Scheduler,
+        nature: Nature,
+        design: Design,
+        world: World,
     ) -> None:
         self.name = name
         self._scheduler = scheduler
@@ -83,21 +89,35 @@ class Instance:
         random = self._scheduler.random
         while True:
             yield self._has_work
-            portions = self._consumer.getmany(random.randint(1, 4))
-            yield f"fetched {portions}"
-            for partition, records in portions.items():
-                worker = self.workers.get(partition)
-                if worker is not None:
-                    yield from worker.take(records)
+            often = 1.0 if self._scheduler.calm else 0.3
+            portions = [
+                (worker, worker.seeks, records)
+                for partition, records in self._consumer.getmany(random.randint(1, 4)).items()
+                if (worker := self.workers.get(partition))
+            ]
+            yield f"fetched {[(w.partition, records) for w, _, records in portions]}"
+            for worker, seeks, records in portions:
+                yield from worker.take(records, seeks)
             for worker in list(self.workers.values()):
-                if self._consumer.caught_up(worker.partition) and random.random() < 0.3:
+                if self._consumer.caught_up(worker.partition) and random.random() < often:
                     yield from worker.caught_up(self._nature.now)
                 worker.hold_or_let_go(MOST_WAITING)
-                if random.random() < 0.3:
+                if random.random() < often and not worker.at_rest:
                     worker.on(Event.DUE)
 
     def _has_work(self) -> bool:
-        return bool(self.workers)
+        return not self._scheduler.calm or any(self._is_needed(w) for w in self.workers.values())
+
+    def _is_needed(self, worker: Worker) -> bool:
+        return (
+            worker.pipeline is not None
+            and worker.life.state is State.RUNNING
+            and not (
+                self._consumer.caught_up(worker.partition)
+                and worker.at_rest
+                and worker.pipeline.clock >= self._nature.now
+            )
+        )
 
 
 class Group:

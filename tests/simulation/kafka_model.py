@@ -67,7 +67,9 @@ class Log:
 
     def end(self, *, committed: bool) -> int:
         """Where readers stop: at the last stable offset, if they read what is committed."""
-        return min(self.begun.values(), default=len(self.entries)) if committed else len(self.entries)
+        return (
+            min(self.begun.values(), default=len(self.entries)) if committed else len(self.entries)
+        )
 
     def read(self, since: int, most: int, *, committed: bool) -> tuple[list[Entry], int]:
         """Some records from an offset on, and where to read next."""
@@ -116,7 +118,10 @@ class Kafka:
 
     def log(self, place: Place) -> Log:
         """The log of a partition; made when it is first asked for."""
-        return self.logs.setdefault(place, Log())
+        log = self.logs.get(place)
+        if log is None:
+            log = self.logs[place] = Log()
+        return log
 
     # What a producer asks of the transaction's coordinator.
 

@@ -18,7 +18,7 @@ TRACE = 400
 
 
 class Stalled(Exception):
-    """Nobody can go on, or nobody gets anywhere."""
+    """Nobody gets anywhere."""
 
 
 class Lost(Exception):
@@ -38,6 +38,11 @@ class Running:
         self.in_network: Callable[[], object] | None = None
         """The request that is on its way, and may arrive even if nobody waits for it."""
 
+    @property
+    def can_go(self) -> bool:
+        """Whether what it waits for is there."""
+        return self.waits is None or self.waits()
+
 
 class Scheduler:
     """Runs tasks in an order drawn from a seed; the same seed gives the same order."""
@@ -46,6 +51,8 @@ class Scheduler:
         self.random = Random(seed)
         self.calm = False
         """Whether faults are over."""
+        self.loss = self.random.choice((0.0, 0.01, 0.05))
+        """How likely a request or its reply is lost."""
         self.trace: list[str] | None = [] if traced else None
         self.steps = 0
         self._tasks: list[Running] = []
@@ -75,10 +82,12 @@ class Scheduler:
         for running in [r for r in self._tasks if r.home is home]:
             self.cancel(running)
 
-    def step(self) -> None:
-        """Let somebody go on."""
-        self.steps += 1
+    def step(self) -> bool:
+        """Let somebody go on; answer whether anybody can."""
         running = self._next()
+        if running is None:
+            return False
+        self.steps += 1
         self.current = running
         try:
             said = next(running.task)
@@ -89,21 +98,21 @@ class Scheduler:
         running.waits = None if isinstance(said, str) else said
         self.say(running.name, said if isinstance(said, str) else "waits")
         self.current = None
+        return True
 
     def say(self, who: str, what: str) -> None:
         """Note something in the trace."""
         if self.trace is not None:
             self.trace.append(f"{self.steps:5} {who}: {what}")
 
-    def _next(self) -> Running:
+    def _next(self) -> Running | None:
         tasks, random = self._tasks, self.random.random
-        for _ in range(1000):
+        for _ in range(40):
             running = tasks[int(random() * len(tasks))]
-            if not self.calm and random() >= running.speed:
-                continue
-            if running.waits is None or running.waits():
+            if (self.calm or random() < running.speed) and running.can_go:
                 return running
-        raise Stalled("nobody can go on")
+        able = [running for running in tasks if running.can_go]
+        return able[int(random() * len(able))] if able else None
 
     def call(self, request: Callable[[], Answer], busy: type[Exception]) -> Steps[Answer]:
         """Send a request and wait for the answer, as a client does that retries.
@@ -117,16 +126,16 @@ class Scheduler:
             running.in_network = request
             yield "request"
             running.in_network = None
-            if self.chance(0.01):
+            if self.chance(self.loss):
                 raise Lost("on its way")
             try:
                 answer = request()
             except busy:
                 continue
             yield "reply"
-            if self.chance(0.01):
+            if self.chance(self.loss):
                 raise Lost("on its way back")
-            if not self.chance(0.03):
+            if not self.chance(self.loss):
                 return answer
 
 

@@ -64,6 +64,7 @@ class Worker:
         self.name = f"{around.home}/{partition}"
         self.life = Life(around.design.table)
         self.left = False
+        self.seeks = 0
         self.pipeline: Pipeline | None = None
         self.outbox = Outbox()
         self.committed: Position | None = None
@@ -124,7 +125,8 @@ class Worker:
     @property
     def at_rest(self) -> bool:
         """Whether all there was to commit is committed."""
-        return self.pipeline is not None and not self.outbox and self.committed == self.pipeline.position()
+        pipeline, position = self.pipeline, self.around.design.position
+        return pipeline is not None and not self.outbox and self.committed == position(pipeline)
 
     # Fence, restore, seek: from nothing to running.
 
@@ -165,13 +167,16 @@ class Worker:
 
     def _seek(self) -> None:
         at = 0 if self.committed is None else self.committed.offset
+        self.seeks += 1
         self.around.consumer.seek(self.partition, at)
         self.around.consumer.paused.discard(self.partition)
 
     # Feed: records in, the outbox fills.
 
-    def take(self, records: range) -> Steps[None]:
-        """Feed records of this partition, if it is running."""
+    def take(self, records: range, seeks: int) -> Steps[None]:
+        """Feed records of this partition, if it is running and they were read since its seek."""
+        if seeks != self.seeks and self.around.design.drops_stale_records:
+            return
         if not self.on(Event.RECORDS) or self.pipeline is None:
             return
         pipeline = self.pipeline
@@ -264,9 +269,13 @@ class Design:
     """The parts that a planted bug may replace; as they stand, they are the real ones."""
 
     table: dict[tuple[State, Event], Answer] = TABLE
-    pipeline: type[Pipeline] = Pipeline
     restores_committed = True
     forgets = True
+    drops_stale_records = True
+
+    def pipeline(self, *arguments: Any, **settings: Any) -> Pipeline:  # noqa: ANN401
+        """Build a partition's pipeline."""
+        return Pipeline(*arguments, **settings)
 
     def position(self, pipeline: Pipeline) -> Position:
         """What to commit."""

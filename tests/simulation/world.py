@@ -56,7 +56,7 @@ class Record:
     bad: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class World:
     """A policy and the records of every partition, in the order in which they are written."""
 
@@ -101,24 +101,26 @@ class World:
 
 
 @cache
-def world(number: int) -> World:
+def world(number: int, *, punctual: bool = True) -> World:
     """One of `WORLDS` worlds.
 
-    A reading is never later than `idle` by the wall clock: so it does not depend on the
-    schedule which window it falls in, and every schedule must come to the same releases.
+    In a punctual one no reading is later than `idle` by the wall clock: so it does not depend
+    on the schedule whether it is late, and every schedule must come to the same releases.
     """
     random = Random(f"world {number}")
+    delays = (0, 0, 0, 3, 10, -20, -100)
     policy = POLICIES[number % len(POLICIES)]
-    now, written, left = 10**6, [], [RECORDS] * PARTITIONS
+    now, events, written, left = 10**6, 10**6, [], [RECORDS] * PARTITIONS
     while any(left):
         partition = random.choice([p for p in range(PARTITIONS) if left[p]])
         left[partition] -= 1
-        now += random.choice([0, 1, 3, 5, 10, 10, 40]) * SECOND
-        late = random.choice([0, 0, 0, 3, 10, -20, -100])
+        step = random.choice([0, 1, 3, 5, 10, 10, 40]) * SECOND
+        now += step if punctual else 3 * step
+        events += step
         record = Record(
             written=now,
             meter=f"{partition}-{random.choice('aaabbc')}",
-            time=now - late * SECOND,
+            time=(now if punctual else events) - random.choice(delays) * SECOND,
             watts=float(random.randint(0, 20)),
             bad=random.random() < 0.05,
         )
