@@ -15,6 +15,7 @@ from meteragent.errors import (
     KeyRefused,
     LedgerDamaged,
     MeterAgentError,
+    TopicReplaced,
     TopicsUnfit,
 )
 
@@ -53,6 +54,7 @@ CODES: tuple[tuple[type[BaseException], Exit], ...] = (
     (BrokerRefused, Exit.DENIED),
     (TopicsUnfit, Exit.TOPICS),
     (ForeignCommit, Exit.TOPICS),
+    (TopicReplaced, Exit.TOPICS),
     (InputDamaged, Exit.DATA),
     (FileRefused, Exit.FILE),
     (BrokenPipeError, Exit.PIPE),

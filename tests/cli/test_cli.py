@@ -296,7 +296,10 @@ def test_ctrl_c_ends_without_a_traceback(tmp_path: Path) -> None:
     os.mkfifo(slow)
     with (
         subprocess.Popen(  # noqa: S603 - our own program
-            [*PROGRAM, "check", "--offline", "-c", str(slow)], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
+            [*PROGRAM, "check", "--offline", "-c", str(slow)],
+            env=ENVIRONMENT,
+            stderr=subprocess.PIPE,
+            text=True,
         ) as process,
         slow.open("w"),
     ):  # which returns when the program has begun to read

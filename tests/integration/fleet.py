@@ -158,6 +158,8 @@ class Fleet:
     partitions: int = 6
     agent: str = ""
     kafka: str = ""
+    listener: str = ""
+    """Where agents connect, if not where tests look."""
     name: str = field(default_factory=lambda: f"xo-{secrets.token_hex(3)}")
     agents: list[Agent] = field(default_factory=list)
 
@@ -172,7 +174,10 @@ class Fleet:
     def write(self) -> None:
         """Write the configuration, and the key beside it."""
         text = AGENT.format(
-            servers=self.servers, name=self.name, agent=self.agent, kafka=self.kafka
+            servers=self.listener or self.servers,
+            name=self.name,
+            agent=self.agent,
+            kafka=self.kafka,
         )
         self.file.write_text(text)
         if not (self.directory / "noise.key").exists():
@@ -190,12 +195,26 @@ class Fleet:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 *("-W", "ignore", "-m", "meteragent", "run", "-c", str(self.file)),
+                stdout=stream,
                 stderr=stream,
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},
             )
         agent = Agent(process, log)
         self.agents.append(agent)
         return agent
+
+    async def command(self, *arguments: str) -> tuple[int, str]:
+        """Run another command to its end: its exit code, and all that it says."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-W", "ignore", "-m", "meteragent"),
+            *(*arguments, "-c", str(self.file)),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        async with asyncio.timeout(60):
+            said, _ = await process.communicate()
+        assert process.returncode is not None
+        return process.returncode, said.decode()
 
     async def all_done(self, seconds: float = 60) -> None:
         """Wait until everything that is in the input has been processed and committed."""
