@@ -24,8 +24,8 @@ from meteragent.files.decode import Lines, Mapping, decoder_of
 from meteragent.files.ledger import SqliteLedger, Standing
 from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Form, Sink, Writer
-from meteragent.files.source import HEAD, Block, Source
-from meteragent.pipeline import DAWN, Assigned, Counts, Pipeline, Step
+from meteragent.files.source import Block, Source
+from meteragent.pipeline import Assigned, Counts, Pipeline, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +119,11 @@ class Job:
         """Look into the first lines, and go on where the last run came to."""
         self._lines = decoder_of(self._source.shown, block.text, self._mapping)
         known = self._ledger.standing(self._source.name)
-        if known.head_bytes and known.head == self._source.digest(known.head_bytes):
+        if known.head == self._source.digest(known.head_bytes):
             self._standing = known
             self._leave(known.output)
+        elif known.head:
+            self._say(f"{self._source.shown}: begins otherwise than before: read from its start")
         self.totals = self._standing.totals
         self._before = self.totals.readings
         self._pipeline = Pipeline(
@@ -183,14 +185,18 @@ class Job:
         sinks = [sink for sink in (self._sink, self._rejects) if sink is not None]
         for sink in sinks:
             sink.sync()
-        head = self._source.head[:HEAD]
+        head = self._source.head
         self._ledger.commit(
             lengths={sink.name: sink.length for sink in sinks if sink.name},
             accounts=self._accounts,
             policies={p.id: json.dumps(p.document()) for p in self._config.policies.values()},
             standings={
                 self._source.name: Standing(
-                    position, len(head), self._source.digest(HEAD), self._sink.name, self.totals
+                    position,
+                    len(head),
+                    self._source.digest(len(head)),
+                    self._sink.name,
+                    self.totals,
                 )
             },
         )
@@ -211,22 +217,23 @@ class Job:
                 f"is the last, but the last run came to line {before}",
                 "give the whole file again",
             )
-        decided = len(self._accounts)
-        if not self._keep:
-            self._write(pipeline.tick(self._end_of_windows(pipeline.clock)))
-        if before == self._source.lines and len(self._accounts) == decided:
+        if before == self._source.lines:
             self._say(f"{self._source.shown}: nothing new after line {before}")
-        position = pipeline.position()
-        self._commit(pipeline)
-        if position.offset < position.processed:
+        if not self._keep and _holds_open(pipeline):
+            self._write(pipeline.tick(self._end_of_windows(pipeline.clock)))
+        if _holds_open(pipeline):
             self._say("the last windows are still open: they wait for more, or for the clock")
+        self._commit(pipeline)
 
     def _end_of_windows(self, clock: int) -> int:
         """When every window that has begun is due, or now, if they are not over yet."""
-        if clock == DAWN:
-            return DAWN
         due = (
             clock // policy.hop * policy.hop + policy.size + policy.grace + policy.idle
             for policy in self._config.policies.values()
         )
-        return max(clock, min(max(due), int(self._wall() * 1000)))
+        return min(max(due), int(self._wall() * 1000))
+
+
+def _holds_open(pipeline: Pipeline) -> bool:
+    position = pipeline.position()
+    return position.offset < position.processed

@@ -36,7 +36,7 @@ class Totals:
         """Add windows that were decided."""
         reasons = Counter(releases.withheld)
         self.released += reasons.pop(Withheld.NOTHING, 0)
-        self.withheld.update({reason.value: count for reason, count in reasons.items()})
+        self.withheld.update({str(reason): count for reason, count in reasons.items()})
 
     def to_json(self) -> str:
         """As it is kept in the ledger."""
