@@ -16,6 +16,7 @@ from meteragent.errors import BrokerRefused, BrokerUnreachable
 
 BATCH_BYTES = 256 * 1024  # larger ones are no faster, and stay far below a topic's limit
 RETRY_MS = 20
+METADATA_MS = 30_000  # new partitions of the input are noticed within this time
 CLOSE_SECONDS = 3.0
 
 Options = dict[str, Any]
@@ -76,6 +77,7 @@ def consumer(kafka: Kafka, **options: Any) -> AIOKafkaConsumer:  # noqa: ANN401 
         max_partition_fetch_bytes=BATCH_BYTES,
         fetch_max_bytes=32 * BATCH_BYTES,
         fetch_max_wait_ms=100,
+        metadata_max_age_ms=METADATA_MS,
         retry_backoff_ms=RETRY_MS,
         **options,
     )

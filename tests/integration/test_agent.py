@@ -1,0 +1,232 @@
+"""An agent starts when Kafka is there, says when it does not get on, and fails in parts.
+
+These run the agent inside the test, to ask it what its probes would say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.admin import NewPartitions
+from aiokafka.errors import KafkaError
+from aiokafka.structs import OffsetAndMetadata
+from fleet import QUICK, Fleet, watching
+from load import Load, produce
+from oracle import read
+
+from meteragent import events
+from meteragent.agent import Agent
+from meteragent.errors import LedgerDamaged, PartitionsChanged, TopicReplaced, TopicsUnfit
+from meteragent.kafka import clients, restore
+from meteragent.partition import State
+from meteragent.pipeline import Position
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from local_broker import Broker
+
+pytestmark = pytest.mark.integration
+
+
+class Run:
+    """An agent at work, and what it has told."""
+
+    def __init__(self, fleet: Fleet, stumbles: Callable[[events.Event], None]) -> None:
+        config = fleet.config
+        self.told: list[events.Event] = []
+        self._stumbles = stumbles
+        self.agent = Agent(config, config.agent.noise_key(), self._tell)
+        self.task = asyncio.create_task(self.agent.run())
+
+    def _tell(self, event: events.Event) -> None:
+        self.told.append(event)
+        self._stumbles(event)
+
+    def failed(self) -> set[int]:
+        """The partitions that have failed."""
+        return {e.partition for e in self.told if isinstance(e, events.PartitionFailed)}
+
+    async def until(self, holds: Callable[[], bool], seconds: float = 30) -> None:
+        """Wait for something that the agent does."""
+        async with asyncio.timeout(seconds):
+            while not holds():
+                if self.task.done():
+                    await self.task
+                    pytest.fail("the agent has ended")
+                await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def running(
+    fleet: Fleet, stumbles: Callable[[events.Event], None] = lambda _: None
+) -> AsyncIterator[Run]:
+    """Run an agent; it ends within its deadlines, whatever Kafka does."""
+    run = Run(fleet, stumbles)
+    try:
+        yield run
+    finally:
+        run.agent.stop()
+        begun = time.monotonic()
+        await asyncio.wait([run.task], timeout=60)
+        assert run.task.done()
+        assert time.monotonic() - begun < fleet.config.agent.drain_deadline / 1000 + 10
+
+
+def test_an_agent_waits_for_a_broker_that_is_not_there_yet(tmp_path: Path, broker: Broker) -> None:
+    async def scenario() -> None:
+        started = await asyncio.to_thread(broker, "start", *QUICK)
+        fleet = Fleet(tmp_path, started["bootstrap"], partitions=2)
+        await fleet.create()
+        await asyncio.to_thread(broker, "stop", "--keep")
+        async with running(fleet) as run:
+            await run.until(lambda: len(run.told) >= 2)
+            assert not run.agent.ready
+            assert run.agent.alive
+            waits = [e.retry_in for e in run.told if isinstance(e, events.AgentFailed)]
+            assert waits[1] > waits[0]
+            await asyncio.to_thread(broker, "start", *QUICK)
+            await run.until(lambda: run.agent.ready)
+
+    asyncio.run(scenario())
+
+
+def test_an_agent_whose_brokers_are_silent_is_not_alive_until_they_answer(
+    tmp_path: Path, broker: Broker
+) -> None:
+    async def scenario() -> None:
+        started = await asyncio.to_thread(broker, "start", *QUICK)
+        deadline = 'progress_deadline = "3s"'
+        fleet = Fleet(tmp_path, started["bootstrap"], partitions=2, agent=deadline)
+        await fleet.create()
+        async with running(fleet) as run:
+            await run.until(lambda: run.agent.ready)
+            await asyncio.to_thread(broker, "freeze", "1")
+            await run.until(lambda: not run.agent.alive, seconds=6)
+            await asyncio.to_thread(broker, "thaw", "1")
+            await run.until(lambda: run.agent.alive and run.agent.ready)
+
+    asyncio.run(scenario())
+
+
+def test_an_agent_ends_in_time_though_its_broker_is_dead(tmp_path: Path, broker: Broker) -> None:
+    async def scenario() -> None:
+        started = await asyncio.to_thread(broker, "start", *QUICK)
+        fleet = Fleet(tmp_path, started["bootstrap"], partitions=2)
+        await fleet.create()
+        async with running(fleet) as run:
+            await run.until(lambda: run.agent.ready)
+            topic = fleet.config.kafka.input
+            await produce(fleet.servers, topic, Load(1, meters=200, partitions=2), 0)
+            await asyncio.to_thread(broker, "kill", "1")
+
+    asyncio.run(scenario())
+
+
+def test_a_partition_that_cannot_be_restored_fails_alone(tmp_path: Path, kafka: str) -> None:
+    async def scenario() -> None:
+        fleet = Fleet(tmp_path, kafka, partitions=3)
+        await fleet.create()
+        names = fleet.config.kafka
+        async with AIOKafkaProducer(bootstrap_servers=kafka) as producer:
+            await producer.send_and_wait(names.ledger, b"no account", key=b"m", partition=1)
+        async with running(fleet) as run:
+            await produce(kafka, names.input, Load(1, meters=60, partitions=3), 0)
+            await run.until(lambda: len(failures(run)) >= 3)
+            assert [type(e.error) for e in failures(run)] == [LedgerDamaged] * len(failures(run))
+            assert run.failed() == {1}
+            waits = [e.retry_in for e in failures(run)]
+            assert waits == sorted(set(waits))
+            assert not run.agent.ready
+            assert run.agent.alive
+        assert not await read(kafka, names.output, 1)
+        assert await read(kafka, names.output, 0)
+        assert await read(kafka, names.output, 2)
+
+    asyncio.run(scenario())
+
+
+def failures(run: Run) -> list[events.PartitionFailed]:
+    return [e for e in run.told if isinstance(e, events.PartitionFailed)]
+
+
+def test_offsets_of_another_topic_of_that_name_are_refused(tmp_path: Path, kafka: str) -> None:
+    async def scenario() -> None:
+        fleet = Fleet(tmp_path, kafka, partitions=2)
+        await fleet.create()
+        names = fleet.config.kafka
+        metadata = restore.metadata(Position(1000, 0, 1000))
+        async with (
+            AIOKafkaProducer(bootstrap_servers=kafka, transactional_id=fleet.name) as producer,
+            producer.transaction(),
+        ):
+            offsets = {TopicPartition(names.input, 0): OffsetAndMetadata(1000, metadata)}
+            await producer.send_offsets_to_transaction(offsets, names.group)
+        async with running(fleet) as run:
+            await run.until(lambda: bool(failures(run)))
+            assert isinstance(failures(run)[0].error, TopicReplaced)
+            assert run.failed() == {0}
+
+    asyncio.run(scenario())
+
+
+def test_an_input_with_new_partitions_is_not_read_with_old_accounts(
+    tmp_path: Path, kafka: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "METADATA_MS", 500)
+
+    async def scenario() -> None:
+        fleet = Fleet(tmp_path, kafka, partitions=2)
+        await fleet.create()
+        async with running(fleet) as run:
+            await run.until(lambda: run.agent.ready)
+            async with watching(kafka) as (_, admin):
+                await admin.create_partitions({fleet.config.kafka.input: NewPartitions(3)})
+            with pytest.raises(TopicsUnfit, match="accounts would not be found"):
+                await run.until(lambda: False)
+        assert any(
+            isinstance(e.error, PartitionsChanged)
+            for e in run.told
+            if isinstance(e, events.AgentFailed)
+        )
+
+    asyncio.run(scenario())
+
+
+def test_what_fails_while_partitions_change_hands_is_told_and_tried_again(
+    tmp_path: Path, kafka: str
+) -> None:
+    async def scenario() -> None:
+        fleet = Fleet(tmp_path, kafka, partitions=2)
+        await fleet.create()
+        faults = [KafkaError("planted"), KafkaError("planted")]
+
+        def stumbles(event: events.Event) -> None:
+            if faults and isinstance(event, events.Rebalanced):
+                raise faults.pop()
+
+        async with running(fleet, stumbles) as run:
+            await run.until(lambda: run.agent.ready)
+            assert len([e for e in run.told if isinstance(e, events.AgentFailed)]) == 2
+            assert not faults
+
+    asyncio.run(scenario())
+
+
+def test_an_agent_drains_all_its_partitions_when_it_ends(tmp_path: Path, kafka: str) -> None:
+    async def scenario() -> None:
+        fleet = Fleet(tmp_path, kafka, partitions=4)
+        await fleet.create()
+        async with running(fleet) as run:
+            await run.until(lambda: run.agent.ready)
+        last = {e.partition: e.state for e in run.told if isinstance(e, events.PartitionMoved)}
+        assert last == dict.fromkeys(range(4), State.LOST)
+        assert not run.failed()
+
+    asyncio.run(scenario())
