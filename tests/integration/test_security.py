@@ -1,0 +1,237 @@
+"""Every way to connect works from end to end; every refusal is told once, and kept to one try."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from base64 import urlsafe_b64encode
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from fleet import QUICK, Fleet
+from load import Load, produce
+from local_broker import Broker
+from oracle import assert_exactly_once
+
+from meteragent.exits import Exit
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+pytestmark = pytest.mark.integration
+
+OAUTH = (
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+    'unsecuredLoginStringClaim_sub="broker";'
+)
+MECHANISMS = (
+    *("--set", "listener.name.sasl_plaintext.sasl.enabled.mechanisms=SCRAM-SHA-256,OAUTHBEARER"),
+    *("--set", f"listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config={OAUTH}"),
+)
+LOGIN = 'mechanism = "{}"\nusername = "admin"\npassword_file = "{admin_password_file}"\n'
+SESSIONS = {
+    "tls": ("ssl", 'protocol = "SSL"\nca_file = "{ca}"'),
+    "mtls": (
+        "mtls",
+        'protocol = "SSL"\nca_file = "{ca}"\n'
+        'cert_file = "{client_crt}"\nkey_file = "{client_key}"',
+    ),
+    "scram-sha-512": (
+        "sasl_ssl",
+        'protocol = "SASL_SSL"\nca_file = "{ca}"\nmechanism = "SCRAM-SHA-512"\n'
+        'username = "admin"\npassword_file = "{admin_password_file}"',
+    ),
+    "scram-sha-256": (
+        "sasl_plaintext",
+        'protocol = "SASL_PLAINTEXT"\nmechanism = "SCRAM-SHA-256"\n'
+        'username = "admin"\npassword_file = "{admin_password_file}"',
+    ),
+    "plain": (
+        "sasl_ssl",
+        'protocol = "SASL_SSL"\nca_file = "{ca}"\nmechanism = "PLAIN"\n'
+        'username = "admin"\npassword_file = "{admin_password_file}"',
+    ),
+    "oauthbearer": (
+        "sasl_plaintext",
+        'protocol = "SASL_PLAINTEXT"\nmechanism = "OAUTHBEARER"\ntoken_file = "{token}"',
+    ),
+}
+"""The listener, and the settings that it takes."""
+
+REFUSALS = {
+    "another authority": (
+        *("ssl", 'protocol = "SSL"\nca_file = "{client_crt}"'),
+        "its certificate is not trusted; check kafka.security.ca_file",
+    ),
+    "no client certificate": (
+        *("mtls", 'protocol = "SSL"\nca_file = "{ca}"'),
+        "TLS was refused; check kafka.security.cert_file and key_file",
+    ),
+    "no encryption": (
+        *("ssl", 'protocol = "PLAINTEXT"'),
+        "the connection was closed at once; check kafka.security.protocol",
+    ),
+    "encryption that is not there": (
+        *("bootstrap", 'protocol = "SSL"\nca_file = "{ca}"'),
+        "TLS was refused; check kafka.security.protocol",
+    ),
+    "wrong password": (
+        "sasl_ssl",
+        'protocol = "SASL_SSL"\nca_file = "{ca}"\nmechanism = "SCRAM-SHA-512"\n'
+        'username = "admin"\npassword_file = "{guest_password_file}"',
+        "the login was refused; check kafka.security.username and password_file",
+    ),
+    "wrong password, told in plain": (
+        "sasl_ssl",
+        'protocol = "SASL_SSL"\nca_file = "{ca}"\nmechanism = "PLAIN"\n'
+        'username = "admin"\npassword_file = "{guest_password_file}"',
+        "the login was refused; check kafka.security.username and password_file",
+    ),
+    "unknown user": (
+        "sasl_plaintext",
+        'protocol = "SASL_PLAINTEXT"\nmechanism = "SCRAM-SHA-256"\n'
+        'username = "nobody"\npassword_file = "{guest_password_file}"',
+        "the login was refused; check kafka.security.username and password_file",
+    ),
+    "stale token": (
+        "sasl_plaintext",
+        'protocol = "SASL_PLAINTEXT"\nmechanism = "OAUTHBEARER"\ntoken_file = "{stale_token}"',
+        "the login was refused; check kafka.security.token_file",
+    ),
+    "mechanism that is not offered": (
+        "sasl_ssl",
+        'protocol = "SASL_SSL"\nca_file = "{ca}"\n'
+        'mechanism = "OAUTHBEARER"\ntoken_file = "{token}"',
+        "the login mechanism is not offered; check kafka.security.mechanism",
+    ),
+}
+"""The listener, settings that it refuses, and what is said of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A broker that is choosy, and what opens it."""
+
+    broker: Broker
+    told: dict[str, str]
+
+    @property
+    def secrets(self) -> list[str]:
+        """What nobody may ever read."""
+        files = [path for name, path in self.told.items() if name.endswith(("password_file", "token"))]
+        return [Path(file).read_text().strip() for file in files]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A broker with every listener."""
+    directory = tmp_path_factory.mktemp("kafka")
+    broker = Broker(directory)
+    told = broker("start", "--tls", "--sasl", *QUICK, *MECHANISMS)
+    now = time.time()
+    for name, ends in (("token", now + 3600), ("stale_token", now - 3600)):
+        told[name] = str(directory / name)
+        Path(told[name]).touch(0o600)
+        Path(told[name]).write_text(token("admin", ends))
+    yield Place(broker, told)
+    broker("stop")
+
+
+def token(user: str, ends: float) -> str:
+    """A token as brokers take them that trust everybody's word."""
+    claims = {"sub": user, "iat": ends - 7200, "exp": ends}
+    parts = ({"alg": "none"}, claims)
+    encoded = (urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts)
+    return ".".join((*encoded, ""))
+
+
+@asynccontextmanager
+async def fleet(directory: Path, place: Place, listener: str, settings: str) -> AsyncIterator[Fleet]:
+    """A fleet that connects like this, and tells all."""
+    security = f"[kafka.security]\n{settings.format_map(place.told)}\n[log]\nlevel = \"debug\"\n"
+    made = Fleet(directory, place.told["bootstrap"], 2, kafka=security, listener=listener)
+    made.write()
+    try:
+        yield made
+    finally:
+        await made.kill()
+
+
+@asynccontextmanager
+async def counted(address: str) -> AsyncIterator[tuple[str, list[float]]]:
+    """An address that leads to another one, and when somebody came."""
+    host, _, port = address.rpartition(":")
+    came: list[float] = []
+
+    async def meet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        came.append(time.monotonic())
+        away_reader, away_writer = await asyncio.open_connection(host, int(port))
+        await asyncio.gather(pass_on(reader, away_writer), pass_on(away_reader, writer))
+
+    server = await asyncio.start_server(meet, "127.0.0.1", 0)
+    async with server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}", came
+
+
+async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while some := await reader.read(65_536):
+            writer.write(some)
+            await writer.drain()
+    except OSError:
+        pass
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("session", SESSIONS)
+def test_a_session_from_the_first_topic_to_the_last_release(
+    tmp_path: Path, place: Place, session: str
+) -> None:
+    listener, settings = SESSIONS[session]
+
+    async def scenario() -> None:
+        async with fleet(tmp_path, place, place.told[listener], settings) as some:
+            code, made = await some.command("topics", "create", "--partitions", "2", "--replication", "1")
+            assert (code, made.count(": made\n")) == (Exit.OK, 5), made
+            code, checked = await some.command("check")
+            assert (code, checked.splitlines()[-1]) == (Exit.OK, "brokers and topics: good"), checked
+            agent = await some.start()
+            load = Load(10, meters=200, partitions=2, steps=9)
+            await produce(some.servers, some.config.kafka.input, load, 0)
+            await some.all_done()
+            await some.stop()
+            await assert_exactly_once(some.servers, some.config, some.partitions)
+            said = made + checked + agent.log.read_text()
+            assert not [secret for secret in place.secrets if secret in said]
+            assert not agent.said("partition failed")
+            assert not agent.said("agent failed")
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_a_refusal_is_told_in_one_line_and_not_tried_again(
+    tmp_path: Path, place: Place, refusal: str
+) -> None:
+    listener, settings, told = REFUSALS[refusal]
+
+    async def scenario() -> None:
+        async with counted(place.told[listener]) as (address, came):
+            async with fleet(tmp_path, place, address, settings) as some:
+                for command in ("check", "run"):
+                    came.clear()
+                    begun = time.monotonic()
+                    code, said = await some.command(command)
+                    errors = [line for line in said.splitlines() if line.startswith("meteragent: ")]
+                    assert errors == [f"meteragent: kafka.security: {address}: {told}"], said
+                    assert code == Exit.DENIED
+                    assert len(came) == 1
+                    assert time.monotonic() - begun < 15
+                    assert not [secret for secret in place.secrets if secret in said]
+
+    asyncio.run(scenario())
