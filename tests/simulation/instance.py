@@ -1,12 +1,11 @@
 """An agent's polling loop and its membership, as `meteragent.kafka.group` keeps them."""
 
+from meteragent.partition import Event, State
 from tests.simulation.client import Consumer
 from tests.simulation.kafka_model import Kafka
 from tests.simulation.scheduler import Scheduler, Task
 from tests.simulation.worker import READINGS, Around, Design, Worker
 from tests.simulation.world import PARTITIONS, World
-
-from meteragent.partition import Event, State
 
 MOST_WAITING = 6
 

@@ -73,7 +73,8 @@ class Log:
 
     def read(self, since: int, most: int, *, committed: bool) -> tuple[list[Entry], int]:
         """Some records from an offset on, and where to read next."""
-        end, found = self.end(committed=committed), []
+        end = self.end(committed=committed)
+        found: list[Entry] = []
         while since < end and len(found) < most:
             entry = self.entries[since]
             since += 1
@@ -84,7 +85,7 @@ class Log:
 
     def compact(self) -> None:
         """Of the stable records of each key keep only the latest committed one; offsets stay."""
-        latest = {}
+        latest: dict[Any, int] = {}
         for at, entry in enumerate(self.entries[: self.end(committed=True)]):
             if entry.is_record:
                 committed = entry.transaction is None or entry.transaction.committed

@@ -5,6 +5,7 @@ a word for the trace, or a condition that it waits for.
 """
 
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from random import Random
 from typing import TypeVar
 
@@ -153,7 +154,5 @@ def once(request: Callable[[], None]) -> Callable[[], None]:
 
 def _ghost(request: Callable[[], object]) -> Task:
     yield "still on its way"
-    try:
+    with suppress(Exception):  # nobody is there to be told
         request()
-    except Exception:  # noqa: BLE001, S110 - nobody is there to be told
-        pass

@@ -9,18 +9,18 @@ import sys
 from collections.abc import Callable
 from unittest.mock import patch
 
-from meteragent import pipeline
+from meteragent import release
 from meteragent.partition import State
 from tests.simulation.check import Checker
 from tests.simulation.instance import Group, Instance, Nature
 from tests.simulation.kafka_model import Kafka
 from tests.simulation.scheduler import Scheduler, Stalled, Task
 from tests.simulation.worker import GROUP, LEDGER, Design
-from tests.simulation.world import PARTITIONS, WORLDS, shared_releaser, world
+from tests.simulation.world import PARTITIONS, WORLDS, shared_mechanism, world
 
 WRONG = (AssertionError, Stalled)
 
-STORM = 500
+STORM = 400
 """Steps in which things go wrong."""
 PATIENCE = 3_000
 """Steps until all must be done, once nothing goes wrong any more."""
@@ -44,7 +44,7 @@ class Simulation:
 
     def run(self) -> None:
         """Run to the end; raises as soon as something is wrong."""
-        with patch.object(pipeline, "Releaser", shared_releaser):
+        with patch.object(release, "TruncatedGeometric", shared_mechanism):
             self._storm()
             self._lull()
 

@@ -8,11 +8,15 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
+from typing import TYPE_CHECKING
 
 import pytest
+
 from tests.simulation import planted
 from tests.simulation.simulation import failure, trace
-from tests.simulation.worker import Design
+
+if TYPE_CHECKING:
+    from tests.simulation.worker import Design
 
 CHUNK = 50
 

@@ -9,16 +9,16 @@ import numpy as np
 from meteragent.columns import Readings, Reason, Reject
 from meteragent.domain import Domain
 from meteragent.entropy import NoiseKey
+from meteragent.mechanism import TruncatedGeometric
 from meteragent.pipeline import START, Assigned, Pipeline
 from meteragent.policy import Policy, per_watt, question
-from meteragent.release import Releaser
 
 SECOND = 1000
 KEY = NoiseKey(bytes(range(32)))
 MAX_SKEW = 60 * SECOND
 MAX_METERS = 9
 PARTITIONS = 2
-RECORDS = 14
+RECORDS = 10
 """Of each partition."""
 WORLDS = 60
 
@@ -129,10 +129,6 @@ def world(number: int, *, punctual: bool = True) -> World:
 
 
 @cache
-def _releaser(policy_id: str, key: NoiseKey) -> Releaser:
-    return Releaser(next(p for p in POLICIES if p.id == policy_id), key)
-
-
-def shared_releaser(policy: Policy, key: NoiseKey) -> Releaser:
+def shared_mechanism(domain: Domain, epsilon: str) -> TruncatedGeometric:
     """Exact thresholds take milliseconds to compute; they are the same in every schedule."""
-    return _releaser(policy.id, key)
+    return TruncatedGeometric(domain, epsilon)
