@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from hashlib import blake2b
+from math import ceil
 from typing import Any, Literal
 
 from meteragent.domain import Domain
@@ -122,7 +123,7 @@ class Policy:
     @property
     def needed(self) -> int:
         """How many readings a window needs to be released where presence is public."""
-        return max(1, -int(-self.min_coverage * self.slots // 1))
+        return max(1, ceil(self.min_coverage * self.slots))
 
     @cached_property
     def frame(self) -> Frame:

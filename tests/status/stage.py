@@ -108,7 +108,7 @@ class Stage:
         for value in values:
             records.append(Record(value, self._offsets[partition], int(self.now * 1000)))
             self._offsets[partition] += 1
-        asyncio.run(self._intakes[partition].take(records))  # type: ignore[arg-type]
+        asyncio.run(self._intakes[partition].take(records))
 
     def commit(self, partition: int, seconds: float = 0.02) -> int:
         """What was decided is committed; answers with how many windows that were."""
