@@ -22,20 +22,18 @@ if TYPE_CHECKING:
 BATCHES, SLOW_BATCHES = 400, 8_000
 SIZES = (1, 3, CHUNK, 3 * CHUNK + 16)
 
+GOOD = b'{"meter_id":"a","ts":1,"value":2}'
 FRAGMENTS = (
-    *(b'{"meter_id":"a","ts":1,"value":2}', b'{"meter_id":"a","ts":1', b'"value":2}', b","),
+    *(GOOD, b'{"meter_id":"b","start":1,"interval_ms":1,"values":[2]}', GOOD + b" ", GOOD + b"]"),
+    *(b'{"meter_id":"a","ts":1', b'"value":2}', b",", b"{}", b"{", b"}"),
+    *(GOOD + b"," + GOOD, GOOD + b",", GOOD + b',{"meter_id":"a","ts":1'),
     *(
-        b'{"meter_id":"b","start":1,"interval_ms":1,"values":[2]}',
-        b"{}",
-        b"{",
-        b"}",
-        b'{"x":[{}',
-        b"{}]}",
+        b'{"meter_id":"c","ts":1,"value":2,"x":[{}',
+        GOOD + b',{"meter_id":"c","ts":1,"value":2,"x":[{}',
     ),
-    *(b'{"meter_id":"a","ts":1,"value":2},{"meter_id":"c","ts":1,"value":2}', b'{"x":"', b'{",'),
-    *(b'{"meter_id":"a","ts":1,"value":2}]', b'{"meter_id":"a","ts":1,"value":2},'),
-    *(b'{"meter_id":"d","x":"', b'{","ts":1,"value":2}', b'{"meter_id":"e","ts":1,"value":2} '),
+    *(b"{}]}", b'{"meter_id":"d","x":"', b'{"meter_id":"d","x":"u', b'{","ts":1,"value":2}'),
 )
+"""Pieces of which some, joined, are as many records as they are pieces, but not one each."""
 
 
 def batches(seed: int, count: int) -> Iterator[list[bytes | None]]:
