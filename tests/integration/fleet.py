@@ -223,7 +223,7 @@ class Fleet:
             ends = await consumer.end_offsets(sources)
             async with asyncio.timeout(seconds):
                 while not await self._all_through(admin, ends):
-                    assert any(agent.process.returncode is None for agent in self.agents)
+                    assert not self.agents or self.running()
                     await asyncio.sleep(0.2)
 
     async def _all_through(self, admin: AIOKafkaAdminClient, ends: dict[Any, int]) -> bool:
@@ -236,9 +236,13 @@ class Fleet:
             for source, end in ends.items()
         )
 
+    def running(self) -> list[Agent]:
+        """The instances that have not ended."""
+        return [agent for agent in self.agents if agent.process.returncode is None]
+
     async def stop(self) -> None:
         """Let all drain and end, each with exit code 0."""
-        running = [agent for agent in self.agents if agent.process.returncode is None]
+        running = self.running()
         for agent in running:
             await agent.says("rebalanced")  # a signal before would end an interpreter that starts
             agent.signal(signal.SIGTERM)
@@ -246,7 +250,6 @@ class Fleet:
 
     async def kill(self) -> None:
         """End what still runs, whatever happened."""
-        for agent in self.agents:
-            if agent.process.returncode is None:
-                agent.process.kill()
-                await agent.process.wait()
+        for agent in self.running():
+            agent.process.kill()
+            await agent.process.wait()

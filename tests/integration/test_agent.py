@@ -6,23 +6,24 @@ These run the agent inside the test, to ask it what its probes would say.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.admin import NewPartitions
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import NewPartitions, RecordsToDelete
 from aiokafka.errors import KafkaError
 from aiokafka.structs import OffsetAndMetadata
 from fleet import QUICK, Fleet, watching
 from load import Load, produce
-from oracle import read
+from oracle import assert_exactly_once, read
 
 from meteragent import events
 from meteragent.agent import Agent
 from meteragent.errors import LedgerDamaged, PartitionsChanged, TopicReplaced, TopicsUnfit
-from meteragent.kafka import clients, restore
+from meteragent.kafka import clients, group, restore
 from meteragent.partition import State
 from meteragent.pipeline import Position
 
@@ -228,5 +229,79 @@ def test_an_agent_drains_all_its_partitions_when_it_ends(tmp_path: Path, kafka: 
         last = {e.partition: e.state for e in run.told if isinstance(e, events.PartitionMoved)}
         assert last == dict.fromkeys(range(4), State.LOST)
         assert not run.failed()
+
+    asyncio.run(scenario())
+
+
+def test_the_wall_clock_closes_windows_where_nothing_is_left_to_read(
+    tmp_path: Path, kafka: str
+) -> None:
+    async def scenario() -> None:
+        fleet = Fleet(tmp_path, kafka, partitions=1)
+        await fleet.create()
+        names = fleet.config.kafka
+        start = int(time.time() * 1000) - 600_000
+        async with AIOKafkaProducer(bootstrap_servers=kafka) as producer:
+            for ts in (start, start + 10_000):
+                reading = {"meter_id": "m", "ts": ts, "value": 400}
+                await producer.send_and_wait(names.input, json.dumps(reading).encode())
+        async with running(fleet) as run:
+            await run.until(lambda: any(isinstance(e, events.TransactionEnded) for e in run.told))
+        first = await read(kafka, names.output, 0)
+        assert first
+        async with running(fleet) as run:
+            await run.until(lambda: run.agent.ready)
+            await asyncio.sleep(1.5)  # a tick of the wall clock, which must find nothing to do
+        assert [r.value for r in await read(kafka, names.output, 0)] == [r.value for r in first]
+
+    asyncio.run(scenario())
+
+
+def test_back_pressure_changes_nothing_that_comes_out(
+    tmp_path: Path, kafka: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group, "MOST_WAITING", 1)
+    monkeypatch.setattr(group, "LEAST_WAITING", 1)
+    paused: list[tuple[TopicPartition, ...]] = []
+    pause = AIOKafkaConsumer.pause
+
+    def noted(consumer: AIOKafkaConsumer, *sources: TopicPartition) -> None:
+        paused.append(sources)
+        pause(consumer, *sources)
+
+    monkeypatch.setattr(AIOKafkaConsumer, "pause", noted)
+
+    async def scenario() -> None:
+        fleet = Fleet(tmp_path, kafka, partitions=2, agent="max_batch = 100")
+        await fleet.create()
+        async with running(fleet):
+            load = Load(1, meters=300, partitions=2)
+            await produce(kafka, fleet.config.kafka.input, load, 0)
+            await fleet.all_done()
+        await assert_exactly_once(kafka, fleet.config, fleet.partitions)
+        assert len(paused) > 10
+
+    asyncio.run(scenario())
+
+
+def test_records_that_open_windows_needed_and_kafka_deleted_are_counted(
+    tmp_path: Path, kafka: str
+) -> None:
+    async def scenario() -> None:
+        fleet = Fleet(tmp_path, kafka, partitions=1)
+        await fleet.create()
+        topic = fleet.config.kafka.input
+        async with AIOKafkaProducer(bootstrap_servers=kafka) as producer:
+            for number in range(5):
+                reading = {"meter_id": f"m{number}", "ts": int(time.time() * 1000), "value": 4}
+                await producer.send_and_wait(topic, json.dumps(reading).encode())
+        async with running(fleet):
+            await fleet.all_done()
+        async with watching(kafka) as (_, admin):
+            await admin.delete_records({TopicPartition(topic, 0): RecordsToDelete(3)})
+        async with running(fleet) as run:
+            await run.until(lambda: run.agent.ready)
+            restored = [e for e in run.told if isinstance(e, events.PartitionRestored)]
+            assert [e.lost for e in restored] == [3]
 
     asyncio.run(scenario())
