@@ -150,6 +150,10 @@ class TruncatedGeometric:
 
     def _sides(self, level: int | None) -> tuple[float, float]:
         """How far noise can carry a release down and up, in levels."""
+        if level is not None and not 0 <= level <= self.domain.top:
+            raise InvalidSetting(
+                "level", "is not on the grid", f"give one in 0..{self.domain.top}, or none"
+            )
         return (math.inf, math.inf) if level is None else (level, self.domain.top - level)
 
 
