@@ -332,7 +332,7 @@ def test_a_loss_in_floats_is_refused() -> None:
 @pytest.mark.parametrize("level", [-1, 11])
 def test_an_error_off_the_grid_is_refused(level: int) -> None:
     mechanism = TruncatedGeometric(Domain(0, 10, 1), "0.1")
-    with pytest.raises(InvalidSetting, match="give one in 0..10"):
+    with pytest.raises(InvalidSetting, match=r"give one in 0\.\.10"):
         mechanism.expected_error(level)
-    with pytest.raises(InvalidSetting, match="give one in 0..10"):
+    with pytest.raises(InvalidSetting, match=r"give one in 0\.\.10"):
         mechanism.error_quantile(0.9, level)
