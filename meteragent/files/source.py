@@ -153,7 +153,8 @@ class Source:
         while 0 < len(first) < len(_GZIP) and (more := next(pieces, b"")):
             first += more
         if not first.startswith(_GZIP):
-            yield first
+            if first or self._follow:
+                yield first
             yield from pieces
             return
         if self._follow:

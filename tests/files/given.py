@@ -24,7 +24,7 @@ SETTINGS = (
 CONFIGURATION = """
 [agent]
 key_file = "noise.key"
-commit_interval = "1ms"
+commit_interval = "20ms"
 [[policy]]
 name = "homes"
 match = "home-"
