@@ -2,14 +2,22 @@
 
 import asyncio
 import ssl
-from collections.abc import Coroutine
+from asyncio import IncompleteReadError
+from collections.abc import Coroutine, Iterator
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.conn import create_conn
-from aiokafka.errors import KafkaError
+from aiokafka.errors import (
+    AuthenticationFailedError,
+    IllegalSaslStateError,
+    KafkaError,
+    SaslAuthenticationFailed,
+    UnsupportedSaslMechanismError,
+)
+from aiokafka.protocol.metadata import MetadataRequest
 
 from meteragent.config.kafka import Kafka, Security
 from meteragent.errors import BrokerRefused, BrokerUnreachable
@@ -20,6 +28,18 @@ METADATA_MS = 30_000  # new partitions of the input are noticed within this time
 CLOSE_SECONDS = 3.0
 
 Options = dict[str, Any]
+
+
+LOGIN = "username and its password"
+TLS_ALERT = 0x15030300
+"""How long an answer is to one who takes a TLS record of alert for the length of an answer."""
+REFUSALS: tuple[tuple[tuple[type[Exception], ...], str, str], ...] = (
+    ((ssl.SSLError,), "TLS was refused", "protocol, cert_file and key_file"),
+    ((AuthenticationFailedError, SaslAuthenticationFailed), "the login was refused", LOGIN),
+    ((UnsupportedSaslMechanismError,), "it does not offer this login", "mechanism"),
+    ((IllegalSaslStateError,), "it asks for no login", "protocol"),
+)
+"""What refuses us for good, how that is said, and which setting to look at."""
 
 
 def connection(kafka: Kafka) -> Options:
@@ -50,21 +70,28 @@ def connection(kafka: Kafka) -> Options:
 async def probe(kafka: Kafka) -> None:
     """Connect once, and say why if it cannot be done: the clients would only say that."""
     options = connection(kafka)
-    servers = options.pop("bootstrap_servers")
     failure: Exception | None = None
-    for server in servers:
-        host, _, port = server.rpartition(":")
+    for server in options.pop("bootstrap_servers"):
         try:
-            connected = await create_conn(host.strip("[]"), int(port), **options)
-        except (ssl.SSLError, KafkaError, OSError) as error:
-            refusal = _refusal(server, error)
-            if isinstance(refusal, BrokerRefused):
-                raise refusal from error
-            failure = refusal
+            await _knock(server, options)
+        except (KafkaError, OSError) as error:
+            failure = _refusal(server, kafka.security, error)
+            if isinstance(failure, BrokerRefused):
+                raise failure from error
         else:
-            connected.close()
             return
     raise failure or BrokerUnreachable("no server", "none is configured")
+
+
+async def _knock(server: str, options: Options) -> None:
+    host, _, port = server.rpartition(":")
+    connected = await create_conn(host.strip("[]"), int(port), **options)
+    try:
+        # A bad token shows only in the answer to what follows it: it is an empty one.
+        if not (await connected.send(MetadataRequest([]))).brokers:
+            raise AuthenticationFailedError
+    finally:
+        connected.close()
 
 
 def consumer(kafka: Kafka, **options: Any) -> AIOKafkaConsumer:  # noqa: ANN401 - aiokafka's own
@@ -141,21 +168,27 @@ def _tls(security: Security) -> ssl.SSLContext:
     return context
 
 
-def _refusal(server: str, error: Exception) -> BrokerRefused | BrokerUnreachable:
-    reasons: list[BaseException] = [error]
-    while (deeper := reasons[-1].__cause__ or reasons[-1].__context__) is not None:
-        reasons.append(deeper)
-    for reason in reasons:
+def _refusal(server: str, security: Security, error: Exception) -> Exception:
+    for reason in _behind(error):
         if isinstance(reason, ssl.SSLCertVerificationError):
+            problem = f"its certificate is not trusted ({reason.verify_message})"
+            return BrokerRefused(server, problem, "check kafka.security.ca_file")
+        if isinstance(reason, IncompleteReadError) and reason.expected == TLS_ALERT:
             return BrokerRefused(
-                server, "its certificate is not trusted", "check kafka.security.ca_file"
+                server, "it speaks TLS", 'write kafka.security.protocol = "SSL" or "SASL_SSL"'
             )
-        if isinstance(reason, ssl.SSLError):
-            return BrokerRefused(
-                server, "TLS was refused", "check protocol, cert_file and key_file"
-            )
-        if type(reason).__name__ in {"AuthenticationFailedError", "SaslAuthenticationFailed"}:
-            return BrokerRefused(server, "the login was refused", "check username and password")
-        if type(reason).__name__ in {"UnsupportedSaslMechanismError", "IllegalSaslStateError"}:
-            return BrokerRefused(server, "the login mechanism is not offered", "check mechanism")
+        for kinds, problem, setting in REFUSALS:
+            if isinstance(reason, kinds):
+                token = security.mechanism == "OAUTHBEARER" and setting == LOGIN
+                return BrokerRefused(
+                    server, problem, f"check kafka.security.{'token_file' if token else setting}"
+                )
+        if isinstance(reason, ConnectionResetError | IncompleteReadError):
+            return BrokerUnreachable(server, "it hangs up: check kafka.security.protocol")
     return BrokerUnreachable(server, type(error).__name__)
+
+
+def _behind(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -40,6 +40,8 @@ async def admin(config: Config) -> AsyncIterator[AIOKafkaAdminClient]:
     try:
         await client.start()
         yield client
+    except KafkaError as error:
+        raise _refused(config, "the cluster", type(error)) from error
     finally:
         await client.close()
 
@@ -68,7 +70,7 @@ async def create(config: Config, partitions: int, replication: int) -> list[str]
             error = for_code(code)
             if error is not TopicAlreadyExistsError:
                 if code:
-                    raise _refused(config, name, error)
+                    raise _refused(config, f"topic {name}", error)
                 made.append(name)
         for _ in range(SOON):
             if not _missing(config, await describe(client, config)):
@@ -102,11 +104,13 @@ async def describe(client: AIOKafkaAdminClient, config: Config) -> dict[str, Top
         if topic["error_code"] == 0:
             partitions[topic["topic"]] = len(topic["partitions"])
         elif error.__name__ == "TopicAuthorizationFailedError":
-            raise _refused(config, topic["topic"], error)
+            raise _refused(config, f"topic {topic['topic']}", error)
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in partitions]
     settings: dict[str, dict[str, str]] = {name: {} for name in partitions}
     for response in await client.describe_configs(resources) if resources else []:
-        for _, _, _, name, entries in response.resources:
+        for code, _, _, name, entries in response.resources:
+            if code:
+                raise _refused(config, f"the settings of topic {name}", for_code(code))
             settings[name] = {entry[0]: entry[1] for entry in entries}
     return {name: Topic(partitions[name], settings[name]) for name in partitions}
 
@@ -169,13 +173,14 @@ def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
     return problems
 
 
-def _refused(config: Config, topic: str, error: type[KafkaError]) -> Exception:
+def _refused(config: Config, what: str, error: type[KafkaError]) -> Exception:
+    server = config.kafka.bootstrap_servers[0]
     if "Authorization" in error.__name__:
         return BrokerRefused(
-            config.kafka.bootstrap_servers[0],
-            f"no right to {topic} ({error.__name__})",
-            "give this user Describe, Read or Write, as the guide says",
+            server,
+            f"no right to {what} ({error.__name__})",
+            f"give {config.kafka.security.username or 'this user'} the rights that the guide lists",
         )
     if error.retriable:
-        return BrokerUnreachable(config.kafka.bootstrap_servers[0], error.__name__)
-    return TopicsUnfit([f"topic {topic}: {error.__name__}"])
+        return BrokerUnreachable(server, error.__name__)
+    return TopicsUnfit([f"{what}: {error.__name__}"])

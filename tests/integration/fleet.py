@@ -137,6 +137,23 @@ class Agent:
         wanted = {"event": event, **fields}.items()
         return [line for line in self.lines() if wanted <= _hashable(line).items()]
 
+    async def shows(self, path: str) -> tuple[int, str]:
+        """What its status page answers: the code, and the body."""
+        host, _, port = str(self.said("listening")[0]["address"]).rpartition("/")[2].rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+        return int(head.split()[1]), body.decode()
+
+    async def becomes(self, state: str, seconds: float = 30) -> None:
+        """Wait until it is "ready", or "not ready"."""
+        await self.says("listening")
+        async with asyncio.timeout(seconds):
+            while (await self.shows("/readyz"))[1].strip() != state:
+                assert self.process.returncode is None, self.log.read_text()[-3000:]
+                await asyncio.sleep(0.1)
+
     async def says(self, event: str, seconds: float = 30, **fields: object) -> None:
         """Wait until it has said so."""
         async with asyncio.timeout(seconds):

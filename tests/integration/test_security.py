@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import time
 from base64 import urlsafe_b64encode
 from contextlib import asynccontextmanager
@@ -28,85 +29,66 @@ OAUTH = (
     "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
     'unsecuredLoginStringClaim_sub="broker";'
 )
-MECHANISMS = (
+SUPER = "User:ANONYMOUS;User:admin;User:guest;User:CN=client"
+SETTINGS = (
+    *("--set", f"super.users={SUPER}"),
+    *("--set", "listener.name.sasl_plaintext.scram-sha-256.connections.max.reauth.ms=2000"),
     *("--set", "listener.name.sasl_plaintext.sasl.enabled.mechanisms=SCRAM-SHA-256,OAUTHBEARER"),
     *("--set", f"listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config={OAUTH}"),
 )
-LOGIN = 'mechanism = "{}"\nusername = "admin"\npassword_file = "{admin_password_file}"\n'
+TLS = 'protocol = "SSL"\nca_file = "{ca}"\n'
+CERTIFICATE = 'cert_file = "{client_crt}"\nkey_file = "{client_key}"\n'
+SASL_TLS = 'protocol = "SASL_SSL"\nca_file = "{ca}"\n'
+SASL = 'protocol = "SASL_PLAINTEXT"\n'
+BEARER = 'mechanism = "OAUTHBEARER"\ntoken_file = "{token}"\n'
+
+
+def password(mechanism: str, user: str = "admin", owner: str = "admin") -> str:
+    return (
+        f'mechanism = "{mechanism}"\nusername = "{user}"\n'
+        f'password_file = "{{{owner}_password_file}}"\n'
+    )
+
+
 SESSIONS = {
-    "tls": ("ssl", 'protocol = "SSL"\nca_file = "{ca}"'),
-    "mtls": (
-        "mtls",
-        'protocol = "SSL"\nca_file = "{ca}"\n'
-        'cert_file = "{client_crt}"\nkey_file = "{client_key}"',
-    ),
-    "scram-sha-512": (
-        "sasl_ssl",
-        'protocol = "SASL_SSL"\nca_file = "{ca}"\nmechanism = "SCRAM-SHA-512"\n'
-        'username = "admin"\npassword_file = "{admin_password_file}"',
-    ),
-    "scram-sha-256": (
-        "sasl_plaintext",
-        'protocol = "SASL_PLAINTEXT"\nmechanism = "SCRAM-SHA-256"\n'
-        'username = "admin"\npassword_file = "{admin_password_file}"',
-    ),
-    "plain": (
-        "sasl_ssl",
-        'protocol = "SASL_SSL"\nca_file = "{ca}"\nmechanism = "PLAIN"\n'
-        'username = "admin"\npassword_file = "{admin_password_file}"',
-    ),
-    "oauthbearer": (
-        "sasl_plaintext",
-        'protocol = "SASL_PLAINTEXT"\nmechanism = "OAUTHBEARER"\ntoken_file = "{token}"',
-    ),
+    "tls": ("ssl", TLS),
+    "mtls": ("mtls", TLS + CERTIFICATE),
+    "scram-sha-512": ("sasl_ssl", SASL_TLS + password("SCRAM-SHA-512")),
+    "scram-sha-256": ("sasl_plaintext", SASL + password("SCRAM-SHA-256")),
+    "plain": ("sasl_ssl", SASL_TLS + password("PLAIN")),
+    "oauthbearer": ("sasl_plaintext", SASL + BEARER),
 }
 """The listener, and the settings that it takes."""
 
+UNTRUSTED = (
+    "its certificate is not trusted (unable to get local issuer certificate); "
+    "check kafka.security.ca_file"
+)
+NO_CERTIFICATE = "TLS was refused; check kafka.security.protocol, cert_file and key_file"
+NO_LOGIN = "the login was refused; check kafka.security.username and its password"
+
 REFUSALS = {
-    "another authority": (
-        *("ssl", 'protocol = "SSL"\nca_file = "{client_crt}"'),
-        "its certificate is not trusted; check kafka.security.ca_file",
-    ),
-    "no client certificate": (
-        *("mtls", 'protocol = "SSL"\nca_file = "{ca}"'),
-        "TLS was refused; check kafka.security.cert_file and key_file",
-    ),
+    "another authority": ("ssl", TLS.replace("{ca}", "{client_crt}"), UNTRUSTED),
+    "no certificate": ("mtls", TLS, NO_CERTIFICATE),
     "no encryption": (
-        *("ssl", 'protocol = "PLAINTEXT"'),
-        "the connection was closed at once; check kafka.security.protocol",
+        "ssl",
+        "",
+        'it speaks TLS; write kafka.security.protocol = "SSL" or "SASL_SSL"',
     ),
-    "encryption that is not there": (
-        *("bootstrap", 'protocol = "SSL"\nca_file = "{ca}"'),
-        "TLS was refused; check kafka.security.protocol",
-    ),
-    "wrong password": (
-        "sasl_ssl",
-        'protocol = "SASL_SSL"\nca_file = "{ca}"\nmechanism = "SCRAM-SHA-512"\n'
-        'username = "admin"\npassword_file = "{guest_password_file}"',
-        "the login was refused; check kafka.security.username and password_file",
-    ),
-    "wrong password, told in plain": (
-        "sasl_ssl",
-        'protocol = "SASL_SSL"\nca_file = "{ca}"\nmechanism = "PLAIN"\n'
-        'username = "admin"\npassword_file = "{guest_password_file}"',
-        "the login was refused; check kafka.security.username and password_file",
-    ),
-    "unknown user": (
-        "sasl_plaintext",
-        'protocol = "SASL_PLAINTEXT"\nmechanism = "SCRAM-SHA-256"\n'
-        'username = "nobody"\npassword_file = "{guest_password_file}"',
-        "the login was refused; check kafka.security.username and password_file",
-    ),
+    "wrong password": ("sasl_ssl", SASL_TLS + password("SCRAM-SHA-512", owner="guest"), NO_LOGIN),
+    "wrong plain password": ("sasl_ssl", SASL_TLS + password("PLAIN", owner="guest"), NO_LOGIN),
+    "unknown user": ("sasl_plaintext", SASL + password("SCRAM-SHA-256", "nobody"), NO_LOGIN),
     "stale token": (
-        "sasl_plaintext",
-        'protocol = "SASL_PLAINTEXT"\nmechanism = "OAUTHBEARER"\ntoken_file = "{stale_token}"',
+        *("sasl_plaintext", SASL + BEARER.replace("{token}", "{stale_token}")),
         "the login was refused; check kafka.security.token_file",
     ),
     "mechanism that is not offered": (
-        "sasl_ssl",
-        'protocol = "SASL_SSL"\nca_file = "{ca}"\n'
-        'mechanism = "OAUTHBEARER"\ntoken_file = "{token}"',
-        "the login mechanism is not offered; check kafka.security.mechanism",
+        *("sasl_ssl", SASL_TLS + BEARER),
+        "it does not offer this login; check kafka.security.mechanism",
+    ),
+    "login that nobody asks for": (
+        *("bootstrap", SASL + password("PLAIN")),
+        "it asks for no login; check kafka.security.protocol",
     ),
 }
 """The listener, settings that it refuses, and what is said of them."""
@@ -122,8 +104,20 @@ class Place:
     @property
     def secrets(self) -> list[str]:
         """What nobody may ever read."""
-        files = [path for name, path in self.told.items() if name.endswith(("password_file", "token"))]
+        files = [
+            path for name, path in self.told.items() if name.endswith(("password_file", "token"))
+        ]
         return [Path(file).read_text().strip() for file in files]
+
+    def refused_logins(self) -> int:
+        """How often somebody could not log in."""
+        log = self.broker.directory / "broker-1" / "broker.log"
+        return log.read_text().count("Failed authentication")
+
+    async def tool(self, *arguments: str) -> None:
+        """Run one of Kafka's own tools."""
+        done = await asyncio.to_thread(self.broker.run, "tool", *arguments)
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +125,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """A broker with every listener."""
     directory = tmp_path_factory.mktemp("kafka")
     broker = Broker(directory)
-    told = broker("start", "--tls", "--sasl", *QUICK, *MECHANISMS)
+    told = broker("start", "--tls", "--sasl", *QUICK, *SETTINGS)
     now = time.time()
     for name, ends in (("token", now + 3600), ("stale_token", now - 3600)):
         told[name] = str(directory / name)
@@ -150,9 +144,11 @@ def token(user: str, ends: float) -> str:
 
 
 @asynccontextmanager
-async def fleet(directory: Path, place: Place, listener: str, settings: str) -> AsyncIterator[Fleet]:
+async def fleet(
+    directory: Path, place: Place, listener: str, settings: str
+) -> AsyncIterator[Fleet]:
     """A fleet that connects like this, and tells all."""
-    security = f"[kafka.security]\n{settings.format_map(place.told)}\n[log]\nlevel = \"debug\"\n"
+    security = f'[kafka.security]\n{settings.format_map(place.told)}\n[log]\nlevel = "debug"\n'
     made = Fleet(directory, place.told["bootstrap"], 2, kafka=security, listener=listener)
     made.write()
     try:
@@ -196,10 +192,14 @@ def test_a_session_from_the_first_topic_to_the_last_release(
 
     async def scenario() -> None:
         async with fleet(tmp_path, place, place.told[listener], settings) as some:
-            code, made = await some.command("topics", "create", "--partitions", "2", "--replication", "1")
+            code, made = await some.command(
+                "topics", "create", "--partitions", "2", "--replication", "1"
+            )
             assert (code, made.count(": made\n")) == (Exit.OK, 5), made
             code, checked = await some.command("check")
-            assert (code, checked.splitlines()[-1]) == (Exit.OK, "brokers and topics: good"), checked
+            assert (code, checked.splitlines()[-1]) == (Exit.OK, "brokers and topics: good"), (
+                checked
+            )
             agent = await some.start()
             load = Load(10, meters=200, partitions=2, steps=9)
             await produce(some.servers, some.config.kafka.input, load, 0)
@@ -221,17 +221,78 @@ def test_a_refusal_is_told_in_one_line_and_not_tried_again(
     listener, settings, told = REFUSALS[refusal]
 
     async def scenario() -> None:
-        async with counted(place.told[listener]) as (address, came):
-            async with fleet(tmp_path, place, address, settings) as some:
-                for command in ("check", "run"):
-                    came.clear()
-                    begun = time.monotonic()
-                    code, said = await some.command(command)
-                    errors = [line for line in said.splitlines() if line.startswith("meteragent: ")]
-                    assert errors == [f"meteragent: kafka.security: {address}: {told}"], said
-                    assert code == Exit.DENIED
-                    assert len(came) == 1
-                    assert time.monotonic() - begun < 15
-                    assert not [secret for secret in place.secrets if secret in said]
+        async with (
+            counted(place.told[listener]) as (address, came),
+            fleet(tmp_path, place, address, settings) as some,
+        ):
+            for command in ("check", "run"):
+                came.clear()
+                begun = time.monotonic()
+                code, said = await some.command(command)
+                errors = [line for line in said.splitlines() if line.startswith("meteragent: ")]
+                assert errors == [f"meteragent: kafka.security: {address}: {told}"], said
+                assert code == Exit.DENIED
+                assert len(came) == 1
+                assert time.monotonic() - begun < 15
+                assert not [secret for secret in place.secrets if secret in said]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(("listener", "settings"), [("bootstrap", TLS), ("sasl_plaintext", "")])
+def test_what_may_be_the_network_is_tried_again_ever_more_slowly(
+    tmp_path: Path, place: Place, listener: str, settings: str
+) -> None:
+    async def scenario() -> None:
+        async with (
+            counted(place.told[listener]) as (address, came),
+            fleet(tmp_path, place, address, settings) as some,
+        ):
+            code, said = await some.command("check")
+            assert (code, said.splitlines()[-1]) == (
+                Exit.UNAVAILABLE,
+                f"meteragent: kafka.bootstrap_servers: {address} does not answer "
+                "(it hangs up: check kafka.security.protocol)",
+            )
+            agent = await some.start()
+            await agent.becomes("not ready")
+            came.clear()
+            await asyncio.sleep(6)
+            assert 1 <= len(came) <= 5
+            assert [f["error"] for f in agent.said("agent failed")] == ["BrokerUnreachable"] * len(
+                agent.said("agent failed")
+            )
+            assert await agent.shows("/readyz") == (503, "not ready\n")
+            agent.signal(signal.SIGTERM)
+            assert await agent.ended() == Exit.OK
+
+    asyncio.run(scenario())
+
+
+def test_sessions_that_end_are_begun_anew_until_the_login_is_taken_away(
+    tmp_path: Path, place: Place
+) -> None:
+    """The broker ends every session of two seconds, as those do that ask for the login anew."""
+    settings = SASL + password("SCRAM-SHA-256", "guest", "guest")
+
+    async def scenario() -> None:
+        async with fleet(tmp_path, place, place.told["sasl_plaintext"], settings) as some:
+            assert (await some.command("topics", "create", "--partitions", "2"))[0] == Exit.OK
+            agent = await some.start()
+            load = Load(11, meters=200, partitions=2, steps=18)
+            await produce(some.servers, some.config.kafka.input, load, 10)
+            await some.all_done()
+            await agent.becomes("ready")
+            await assert_exactly_once(some.servers, some.config, some.partitions)
+
+            before = place.refused_logins()
+            await place.tool(
+                *("configs", "--alter", "--entity-type", "users", "--entity-name", "guest"),
+                *("--delete-config", "SCRAM-SHA-256"),
+            )
+            code = await agent.ended(30)
+            print(place.refused_logins() - before, code, agent.log.read_text()[-3000:])
+            assert code == Exit.DENIED
+            assert place.refused_logins() - before < 50
 
     asyncio.run(scenario())
