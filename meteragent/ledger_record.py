@@ -150,7 +150,7 @@ def _parse(layout: bytes, records: list[bytes]) -> NDArray[np.void]:
     if layout[:4] != MAGIC or item not in (2, 4, 8) or not 0 < ring <= MOST_BUCKETS:
         raise LedgerDamaged("a record is not a ledger record of a version that is known here")
     dtype = _layout(ring, item)
-    if {len(record) for record in records} != {dtype.itemsize}:
+    if set(map(len, records)) != {dtype.itemsize}:
         raise LedgerDamaged("a ledger record is cut short or too long")
     parsed: NDArray[np.void] = np.frombuffer(b"".join(records), dtype=dtype)
     if not _possible(parsed):
