@@ -57,7 +57,7 @@ class Browser:
         assert "error" not in given, (method, given["error"])
         return given["result"]
 
-    async def tab(self, width: int, height: int, *, dark: bool = False) -> Tab:
+    async def tab(self, width: int, height: int, scheme: str = "light") -> Tab:
         """A new tab of that size; narrow ones are phones."""
         target = await self.call("Target.createTarget", url="about:blank")
         attached = await self.call(
@@ -73,8 +73,8 @@ class Browser:
             deviceScaleFactor=2 if width < 600 else 1,
             mobile=width < 600,
         )
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        await tab.call("Emulation.setEmulatedMedia", features=[scheme])
+        preferred = {"name": "prefers-color-scheme", "value": scheme}
+        await tab.call("Emulation.setEmulatedMedia", features=[preferred])
         return tab
 
     async def _listen(self) -> None:
@@ -129,10 +129,10 @@ class Tab:
             " ? done() : requestAnimationFrame(look); look(); })"
         )
 
-    async def picture(self, path: Path) -> None:
+    async def picture(self) -> bytes:
         """The whole page as a PNG."""
         shot = await self.call("Page.captureScreenshot", captureBeyondViewport=True)
-        path.write_bytes(base64.b64decode(shot["data"]))
+        return base64.b64decode(shot["data"])
 
 
 @asynccontextmanager

@@ -1,0 +1,153 @@
+"""The status page in a real browser: desktop and phone, light and dark."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from meteragent.events import PartitionFailed
+from meteragent.status import Status
+from meteragent.web import serving
+from tests.browser.chromium import Tab, chromium
+from tests.status.stage import BEGIN, MINUTE, Stage, block, config
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+DESKTOP, PHONE = (1200, 900), (390, 844)
+SERIOUS = {"serious", "critical"}
+RUNNING = "document.getElementById('state').dataset.word === 'running'"
+
+
+def busy() -> Stage:
+    """An agent with something in every part of the page."""
+    stage = Stage(config(), partitions=3)
+    for minute in range(12):
+        stage.now = (BEGIN + (minute + 1) * MINUTE) / 1000
+        for partition in range(3):
+            meters = [f"m-{partition}-{n}" for n in range(9) if (minute + n) % (n + 1) < 3]
+            records = [block(meter, minute, [100] * 6) for meter in meters]
+            stage.read(partition, [*records, block(f"f-{partition}", minute, [1] * 6), b"?"])
+            stage.commit(partition)
+    stage.monitor.tell(PartitionFailed(2, TimeoutError(), 1))
+    stage.behind = {0: 0, 1: 1234, 2: 7}
+    return stage
+
+
+@asynccontextmanager
+async def showing(
+    stage: Stage, profile: Path, size: tuple[int, int], scheme: str = "light"
+) -> AsyncIterator[tuple[Tab, str, AsyncExitStack]]:
+    """The page of a stage in a tab, its address, and what ends the server."""
+    http = stage.settings.http.model_copy(update={"port": 0})
+    pages = Status(stage.settings, stage.monitor, stage, wall=lambda: stage.now).pages()
+    async with chromium(profile) as browser, AsyncExitStack() as server:
+        address = await server.enter_async_context(serving(http, pages))
+        tab = await browser.tab(*size, scheme)
+        await tab.go(f"{address}/")
+        await tab.until(f"document.readyState === 'complete' && {RUNNING}")
+        yield tab, address, server
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_page_is_quiet_self_contained_and_open_to_everybody(
+    tmp_path: Path, size: tuple[int, int], scheme: str
+) -> None:
+    stage = busy()
+
+    async def scenario() -> None:
+        async with showing(stage, tmp_path, size, scheme) as (tab, address, _):
+            await tab.evaluate(AXE.read_text(encoding="utf-8") + ";0")
+            found = json.loads(
+                await tab.evaluate("axe.run().then(found => JSON.stringify(found.violations))")
+            )
+            serious = [f for f in found if f["impact"] in SERIOUS]
+            assert not serious, json.dumps(serious, indent=1)
+            assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            assert await tab.evaluate(f"matchMedia('(prefers-color-scheme: {scheme})').matches")
+            assert tab.complaints == []
+            assert {url.rpartition("/")[0] for url in tab.requests} == {address}
+
+    asyncio.run(scenario())
+
+
+def test_live_numbers_change_by_themselves(tmp_path: Path) -> None:
+    stage = busy()
+
+    async def scenario() -> None:
+        async with showing(stage, tmp_path, DESKTOP) as (tab, _, _server):
+            numbers = (
+                "['records', 'meters', 'lag'].map(id => document.getElementById(id).textContent)"
+            )
+            before = await tab.evaluate(numbers)
+            await tab.evaluate("document.querySelector('.scroll').focus()")
+            stage.behind[0] = 99
+            stage.now += MINUTE / 1000
+            records = [block(f"new-{n}", 12, [100] * 6) for n in range(400)]
+            await asyncio.to_thread(stage.read, 0, records)
+            await asyncio.to_thread(stage.commit, 0)
+            old = json.dumps(before)
+            await tab.until(f"{numbers}.every((text, at) => text !== {old}[at])")
+            assert await tab.evaluate("document.activeElement.className") == "scroll"
+            assert tab.complaints == []
+
+    asyncio.run(scenario())
+
+
+def test_an_agent_that_does_not_answer_is_not_shown_as_running(tmp_path: Path) -> None:
+    stage = busy()
+
+    async def scenario() -> None:
+        async with showing(stage, tmp_path, DESKTOP) as (tab, _, server):
+            await server.aclose()
+            await tab.until("document.getElementById('state').dataset.word === 'gone'")
+            said = await tab.evaluate("document.getElementById('state').textContent")
+            assert said.startswith("The agent has not answered since")
+
+    asyncio.run(scenario())
+
+
+def test_a_script_that_is_not_the_pages_own_does_not_run(tmp_path: Path) -> None:
+    inject = (
+        "document.body.append(Object.assign(document.createElement('script'),"
+        " {textContent: 'window.foreign = true'})); window.foreign === undefined"
+    )
+
+    stage = busy()
+
+    async def scenario() -> None:
+        async with showing(stage, tmp_path, DESKTOP) as (tab, _, _server):
+            assert await tab.evaluate(inject)
+            assert "Content Security Policy" in tab.complaints[0]
+
+    asyncio.run(scenario())
+
+
+def test_everything_that_moves_is_said_in_words_too(tmp_path: Path) -> None:
+    """For those who hear the page: one polite voice, charts with a text, tables with heads."""
+
+    stage = busy()
+
+    async def scenario() -> None:
+        async with showing(stage, tmp_path, DESKTOP) as (tab, _, _server):
+            live = "[...document.querySelectorAll('[aria-live]')].map(e => e.id + e.ariaLive)"
+            assert await tab.evaluate(live) == ["statepolite"]
+            charts = await tab.evaluate(
+                "[...document.querySelectorAll('svg')].map(e => e.getAttribute('aria-label'))"
+            )
+            assert len(charts) == 4
+            assert charts[1].startswith("Meters by budget left: 0 to 10 %: ")
+            heads = await tab.evaluate(
+                "[...document.querySelectorAll('tbody tr')].every("
+                "row => row.cells[0].tagName === 'TH' && row.cells[0].scope === 'row')"
+            )
+            assert heads
+
+    asyncio.run(scenario())
