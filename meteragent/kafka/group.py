@@ -63,7 +63,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         )
         self._admin = AIOKafkaAdminClient(**clients.connection(kafka))
         self._around = Surroundings(config, key, self._consumer, self._admin, tell)
-        self.pulse = Pulse(self._consumer, kafka.input)
+        self.pulse = Pulse(self._consumer, kafka)
 
     def stop(self) -> None:
         """Drain, and leave the group."""
@@ -85,7 +85,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         """Work until stopped; an exception means that all of this must be made anew."""
         try:
             await unless(self._ending, self._begin())
-            asking = asyncio.create_task(self.pulse.run(self._running))
+            asking = asyncio.create_task(self.pulse.run(self._running, self._fail))
             try:
                 await self._poll()
             finally:

@@ -11,36 +11,57 @@ from collections.abc import Callable, Iterable
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import IllegalStateError, KafkaError
 
+from meteragent.config.kafka import Kafka
+from meteragent.errors import MeterAgentError
+from meteragent.kafka import clients
+
 EVERY_SECONDS = 1.0
+PATIENCE_SECONDS = 5.0
 
 
 class Pulse:
     """What the brokers said last."""
 
-    def __init__(self, consumer: AIOKafkaConsumer, topic: str) -> None:
+    def __init__(self, consumer: AIOKafkaConsumer, kafka: Kafka) -> None:
         self._consumer = consumer
-        self._always = TopicPartition(topic, 0)  # to have something to ask where nothing is ours
+        self._kafka = kafka
+        self._always = TopicPartition(kafka.input, 0)  # to ask where nothing is ours
         self.heard = time.monotonic()
         self.lags: dict[TopicPartition, int] = {}
         """How many records, markers among them, are committed and not yet read."""
 
-    async def run(self, sources: Callable[[], Iterable[TopicPartition]]) -> None:
-        """Ask for as long as nobody cancels; `sources` are those that have a position."""
+    async def run(
+        self,
+        sources: Callable[[], Iterable[TopicPartition]],
+        refused: Callable[[Exception], None],
+    ) -> None:
+        """Ask for as long as nobody cancels; `sources` are those that have a position.
+
+        `refused` is told why, if brokers that do not answer let us in no more: the clients
+        would knock for ever, many times a second, until the account is locked.
+        """
         while True:
-            await self._ask(list(sources()))
+            if not await self._ask(list(sources())):
+                try:
+                    await clients.probe(self._kafka)
+                except MeterAgentError as error:
+                    if not error.retriable:
+                        refused(error)
             await asyncio.sleep(EVERY_SECONDS)
 
-    async def _ask(self, sources: list[TopicPartition]) -> None:
+    async def _ask(self, sources: list[TopicPartition]) -> bool:
         try:
-            ends = await self._consumer.end_offsets([*{self._always, *sources}])
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                ends = await self._consumer.end_offsets([*{self._always, *sources}])
         except (KafkaError, OSError):
-            return
+            return False
         self.heard = time.monotonic()
         self.lags = {
             source: max(0, ends[source] - position)
             for source in sources
             if (position := await self._position(source)) is not None
         }
+        return True
 
     async def _position(self, source: TopicPartition) -> int | None:
         try:

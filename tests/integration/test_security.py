@@ -249,11 +249,8 @@ def test_what_may_be_the_network_is_tried_again_ever_more_slowly(
             fleet(tmp_path, place, address, settings) as some,
         ):
             code, said = await some.command("check")
-            assert (code, said.splitlines()[-1]) == (
-                Exit.UNAVAILABLE,
-                f"meteragent: kafka.bootstrap_servers: {address} does not answer "
-                "(it hangs up: check kafka.security.protocol)",
-            )
+            assert code == Exit.UNAVAILABLE
+            assert said.endswith("does not answer (it hangs up: check kafka.security.protocol)\n")
             agent = await some.start()
             await agent.becomes("not ready")
             came.clear()
@@ -290,9 +287,8 @@ def test_sessions_that_end_are_begun_anew_until_the_login_is_taken_away(
                 *("configs", "--alter", "--entity-type", "users", "--entity-name", "guest"),
                 *("--delete-config", "SCRAM-SHA-256"),
             )
-            code = await agent.ended(30)
-            print(place.refused_logins() - before, code, agent.log.read_text()[-3000:])
-            assert code == Exit.DENIED
-            assert place.refused_logins() - before < 50
+            assert await agent.ended(45) == Exit.DENIED
+            assert agent.log.read_text().endswith(f"{NO_LOGIN}\n")
+            assert 0 < place.refused_logins() - before < 60
 
     asyncio.run(scenario())
