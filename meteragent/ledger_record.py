@@ -106,8 +106,7 @@ def _bill_again(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) ->
     """
     bucket, reach, head = (parsed[name].astype(np.int64) for name in ("bucket", "reach", "head"))
     spent = parsed["spent"].T
-    counted = np.minimum(spent * parsed["unit"], MOST_BUDGET)
-    nano = np.where(spent < np.iinfo(spent.dtype).max, counted, MOST_BUDGET)
+    nano = np.where(spent < np.iinfo(spent.dtype).max, spent * parsed["unit"], MOST_BUDGET)
     ring, span = len(spent), ledger.terms.span
 
     def entry(old: Integers) -> Integers:

@@ -224,6 +224,17 @@ def test_a_fleet_that_grows_meter_by_meter_seldom_moves() -> None:
     assert set(ledger.head[1:]) == set(ledger.released_until) == {NEVER}
 
 
+def test_a_fleet_is_charged_as_a_whole_however_large() -> None:
+    many, rng = 20_000, np.random.default_rng(1)
+    ledger, accounts = Ledger(terms(budget=1), many), rng.permutation(many)
+    windows = rng.integers(0, 1000, many)
+    assert ledger.charge(accounts, windows * HOP).all()
+    np.testing.assert_array_equal(ledger.head[accounts], windows)
+    later = windows + rng.integers(0, 20, many)
+    granted = ledger.charge(accounts, later * HOP)
+    np.testing.assert_array_equal(granted, (later - windows >= 10).astype(int))
+
+
 def test_new_accounts_begin_with_nothing_spent() -> None:
     ledger = Ledger(terms())
     assert len(ledger) == 0

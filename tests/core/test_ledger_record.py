@@ -203,6 +203,12 @@ def damaged(**changes: int | bytes) -> bytes:
     return HEADER.pack(*{**fields, **changes}.values()) + record[HEADER.size :]
 
 
+def wide(*, unit: int, entry: int) -> bytes:
+    (record,) = everyone(spender(replace(QUARTERS, budget=2**40), 0))
+    fields = dict(zip(FIELDS, HEADER.unpack_from(record), strict=True)) | {"unit": unit}
+    return HEADER.pack(*fields.values()) + record[HEADER.size : -8] + struct.pack("<q", entry)
+
+
 @pytest.mark.parametrize(
     "record",
     [
@@ -233,7 +239,9 @@ def damaged(**changes: int | bytes) -> bytes:
         damaged(until=2**63 - 1),
         damaged(until=NEVER + 1),
         damaged()[:-4] + struct.pack("<i", -1),
-        everyone(spender(replace(QUARTERS, budget=2**40), 0))[0][:-8] + struct.pack("<q", 2**49),
+        wide(unit=1, entry=2**49),
+        wide(unit=2**40, entry=2**30),
+        wide(unit=2**40, entry=-1),
     ],
     ids=lambda record: record[:48].hex(),
 )
@@ -244,6 +252,7 @@ def test_a_damaged_record_is_refused_and_never_taken_for_no_spend(record: bytes)
 
 def test_the_record_that_is_damaged_here_is_sound() -> None:
     assert everyone(load(QUARTERS, [damaged()])) == [damaged()]
+    assert left(load(QUARTERS, [wide(unit=2**40, entry=1)]), 0) == 0
 
 
 numbers = st.one_of(
