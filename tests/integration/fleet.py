@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError
 
 from meteragent import config as configuration
@@ -38,7 +39,7 @@ AGENT = """
 [agent]
 key_file = "noise.key"
 max_skew = "30d"
-commit_interval = "100ms"
+commit_interval = "{commit}"
 drain_deadline = "8s"
 {agent}
 [kafka]
@@ -174,6 +175,7 @@ class Fleet:
     servers: str
     partitions: int = 6
     agent: str = ""
+    commit: str = "100ms"
     kafka: str = ""
     listener: str = ""
     """Where agents connect, if not where tests look."""
@@ -194,6 +196,7 @@ class Fleet:
             servers=self.listener or self.servers,
             name=self.name,
             agent=self.agent,
+            commit=self.commit,
             kafka=self.kafka,
         )
         self.file.write_text(text)
@@ -232,6 +235,12 @@ class Fleet:
             said, _ = await process.communicate()
         assert process.returncode is not None
         return process.returncode, said.decode()
+
+    async def alter(self, topic: str, **settings: str) -> None:
+        """Set how a topic is kept: `max_message_bytes="100"`."""
+        named = {name.replace("_", "."): value for name, value in settings.items()}
+        async with watching(self.servers) as (_, admin):
+            await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, named)])
 
     async def all_done(self, seconds: float = 60) -> None:
         """Wait until everything that is in the input has been processed and committed."""
