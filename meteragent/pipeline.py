@@ -27,6 +27,9 @@ __all__ = ["START", "Assigned", "Counts", "Holding", "Pipeline", "Position", "St
 DAWN = -(2**62)
 """The clock of a partition from which nothing was read yet."""
 
+MOST_TICKS = 100
+"""More would not fit into what Kafka keeps beside an offset; no more fall into open windows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -38,6 +41,8 @@ class Position:
     """The partition's event time before that record."""
     processed: int
     """One past the last record taken in."""
+    ticks: tuple[tuple[int, int], ...] = ()
+    """(processed, clock): ticks to be repeated when so many records have been taken in again."""
 
 
 START = Position(offset=0, clock=DAWN, processed=0)
@@ -71,6 +76,8 @@ class Pipeline:
         self._clock = start.clock
         self._processed = start.offset
         self._known_until = start.processed
+        self._ticked: list[tuple[int, int]] = []
+        self._announced = list(start.ticks)
         self.counts = Counts()
 
     def restore(self, accounts: Mapping[str, bytes]) -> None:
@@ -83,8 +90,16 @@ class Pipeline:
 
     def feed(self, readings: Readings) -> Iterator[Step]:
         """Take in the next records. The state is whole when the last step has been taken."""
-        for part in readings.split(self._known_until):
+        yield from self._keep_announced()
+        for part in self._parts(readings):
             yield from self._feed(part)
+            yield from self._keep_announced()
+
+    def _parts(self, readings: Readings) -> list[Readings]:
+        parts = [readings]
+        for offset in sorted({self._known_until, *(at for at, _ in self._announced)}):
+            parts[-1:] = parts[-1].split(offset)
+        return parts
 
     def _feed(self, readings: Readings) -> Iterator[Step]:
         again = readings.next_offset <= self._known_until
@@ -102,11 +117,41 @@ class Pipeline:
         self._clock = max(self._clock, now)
         yield from self._advance()
 
+    def announce(self, now: int) -> bool:
+        """Let the wall clock close windows, but not yet: answer whether a tick is to be kept.
+
+        Where others may read what is not committed, a tick must not be a surprise: if its
+        releases were seen and then aborted, a record might come before it is repeated, and the
+        same window would be released with another content. So the tick is committed first,
+        with the position, and kept after that. Precondition: every record there is was fed.
+        """
+        if not self._announced and any(lane.store.due(now) for lane in self._lanes):
+            self._announced.append((self._processed, now))
+        return bool(self._announced)
+
+    @property
+    def announced(self) -> bool:
+        """Whether a tick is to be kept: then nothing must be fed before it is."""
+        return bool(self._announced)
+
+    def keep(self, committed: Position) -> Iterator[Step]:
+        """Tick as announced, if that is committed. Precondition: nothing was fed since."""
+        if self._announced and self._announced[0] in committed.ticks:
+            yield from self._keep_announced()
+
+    def _keep_announced(self) -> Iterator[Step]:
+        while self._announced and self._announced[0][0] <= self._processed:
+            tick = self._announced.pop(0)
+            self._ticked.append(tick)
+            yield from self.tick(tick[1])
+
     def position(self) -> Position:
         """Where to go on, once everything before has been published."""
         needed = [old for lane in self._lanes if (old := lane.store.ring.oldest())]
         offset, clock = min(needed, default=(self._processed, self._clock))
-        return Position(offset, clock, max(self._processed, self._known_until))
+        self._ticked = [tick for tick in self._ticked if tick[0] > offset][-MOST_TICKS:]
+        ticks = (*self._ticked, *self._announced)
+        return Position(offset, clock, max(self._processed, self._known_until), ticks)
 
     @property
     def clock(self) -> int:

@@ -102,19 +102,32 @@ class Store:
 
     def advance(self, clock: int) -> Iterator[Closed]:
         """Close what is still open of meters that the partition's clock has left behind."""
-        reached = int(self._idle(np.array([clock]))[0])
-        if reached <= self._advanced_to:
+        reached = self._reached(clock)
+        rows = self._left_behind(reached)
+        self._advanced_to = max(self._advanced_to, reached)
+        if not len(rows):
             return
-        self._advanced_to = reached
-        behind = (self.next < reached) & (self.next != UNKNOWN)
-        if self.policy.presence == "public":
-            behind &= self.ring.touched()
-        rows = np.flatnonzero(behind)
         parts = np.cumsum(np.minimum(reached - self.next[rows], self._most())) // WINDOWS_AT_ONCE
         for part in np.split(rows, np.flatnonzero(np.diff(parts)) + 1):
             if len(part):
                 begin = self.next[part]
                 yield from self._finish(part, begin, np.full_like(begin, reached), None)
+
+    def due(self, clock: int) -> bool:
+        """Whether `advance` would close anything."""
+        return len(self._left_behind(self._reached(clock))) > 0
+
+    def _reached(self, clock: int) -> int:
+        return int(self._idle(np.array([clock]))[0])
+
+    def _left_behind(self, reached: int) -> Integers:
+        """The rows with windows before `reached` that are still to be decided."""
+        if reached <= self._advanced_to:
+            return np.empty(0, dtype=np.int64)
+        behind = (self.next < reached) & (self.next != UNKNOWN)
+        if self.policy.presence == "public":
+            behind &= self.ring.touched()
+        return np.flatnonzero(behind)
 
     def _own(self, arrivals: Arrivals) -> Integers:
         """The first window that each reading leaves open of its own meter."""

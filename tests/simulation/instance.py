@@ -89,17 +89,16 @@ class Instance:
         while True:
             yield self._has_work
             often = 1.0 if self._scheduler.calm else 0.3
-            portions = [
-                (worker, worker.seeks, records)
-                for partition, records in self._consumer.getmany(random.randint(1, 4)).items()
-                if (worker := self.workers.get(partition))
-            ]
-            yield f"fetched {[(w.partition, records) for w, _, records in portions]}"
-            for worker, seeks, records in portions:
-                yield from worker.take(records, seeks)
+            polled_for = {p: worker.pipeline for p, worker in self.workers.items()}
+            yield "polls"
+            portions = self._consumer.getmany(random.randint(1, 4))
+            yield f"fetched {portions}"
+            for partition, records in portions.items():
+                if partition in self.workers:
+                    yield from self.workers[partition].take(records, polled_for.get(partition))
             for worker in list(self.workers.values()):
                 if self._consumer.caught_up(worker.partition) and random.random() < often:
-                    yield from worker.caught_up(self._nature.now)
+                    yield from worker.pass_time(self._nature.now)
                 worker.hold_or_let_go(MOST_WAITING)
                 if random.random() < often and not worker.at_rest:
                     worker.on(Event.DUE)

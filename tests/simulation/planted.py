@@ -83,6 +83,12 @@ class LeavesLedgerOut(Design):
         return [batch for batch in super().batches(outbox) if batch[0] != LEDGER]
 
 
+class TicksAtOnce(Design):
+    """The wall clock closes windows before it is committed that it does."""
+
+    announces_ticks = False
+
+
 class FeedsStaleRecords(Design):
     """Records that were read before the partition was built anew are fed all the same."""
 

@@ -27,7 +27,7 @@ class Lost(Exception):
 
 
 class Running:
-    """A task under way, with a speed of its own."""
+    """A task under way, with a speed of its own that changes now and then."""
 
     def __init__(self, name: str, task: Task, speed: float, home: object) -> None:
         self.name = name
@@ -89,6 +89,8 @@ class Scheduler:
         if running is None:
             return False
         self.steps += 1
+        if self.random.random() < 0.05:
+            running.speed = self.random.choice(SPEEDS)
         self.current = running
         try:
             said = next(running.task)

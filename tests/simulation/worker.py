@@ -18,6 +18,7 @@ from tests.simulation.world import KEY, MAX_METERS, MAX_SKEW, World
 
 READINGS, SANITIZED, LEDGER, REJECTED = "readings", "sanitized", "ledger", "rejected"
 GROUP = "group"
+AT_WORK = frozenset({State.RUNNING, State.COMMITTING})
 Accounts = dict[str, bytes]
 
 _encode = Encoder().encode
@@ -64,13 +65,15 @@ class Worker:
         self.name = f"{around.home}/{partition}"
         self.life = Life(around.design.table)
         self.left = False
-        self.seeks = 0
         self.pipeline: Pipeline | None = None
         self.outbox = Outbox()
         self.committed: Position | None = None
         self._producer: Producer | None = None
         self._task: Running | None = None
         self._in_transaction = False
+        self._announced = False
+        """Whether a tick is to be committed before anything else happens."""
+        self._begin = 0
         self._settled = True
         self._sent = START
         self._deliveries: list[Delivery] = []
@@ -152,6 +155,7 @@ class Worker:
         pipeline.restore(accounts)
         yield "built"
         self.pipeline, self.committed = pipeline, position
+        self._begin = position.offset
 
     def _read_ledger(self) -> Steps[Accounts]:
         only_committed = self.around.design.restores_committed
@@ -167,29 +171,37 @@ class Worker:
 
     def _seek(self) -> None:
         at = 0 if self.committed is None else self.committed.offset
-        self.seeks += 1
         self.around.consumer.seek(self.partition, at)
         self.around.consumer.paused.discard(self.partition)
 
     # Feed: records in, the outbox fills.
 
-    def take(self, records: range, seeks: int) -> Steps[None]:
-        """Feed records of this partition, if it is running and they were read since its seek."""
-        if seeks != self.seeks and self.around.design.drops_stale_records:
-            return
-        if not self.on(Event.RECORDS) or self.pipeline is None:
-            return
+    def take(self, records: range, polled_for: Pipeline | None) -> Steps[None]:
+        """Feed records that were polled while `polled_for` was the pipeline."""
         pipeline = self.pipeline
+        if pipeline is None or self.life.state not in AT_WORK:
+            return
+        if pipeline is not polled_for and self.around.design.drops_stale_records:
+            self.around.consumer.seek(self.partition, self._begin)
+            return
+        if not self.on(Event.RECORDS):
+            return
         readings = self.around.world.readings(self.partition, records)
         yield from self._collect(pipeline, pipeline.feed(readings))
         if self.pipeline is pipeline:
             rejects, pipeline.counts.rejects = pipeline.counts.rejects, []
             self.outbox.rejects += [("", (r.offset, r.reason.value)) for r in rejects]
 
-    def caught_up(self, now: int) -> Steps[None]:
+    def pass_time(self, now: int) -> Steps[None]:
         """Every record there is has been fed: the wall clock may close windows."""
-        if self.life.state in {State.RUNNING, State.COMMITTING} and self.pipeline is not None:
+        if self.pipeline is None or self.life.state not in AT_WORK:
+            return
+        if not self.around.design.announces_ticks:
             yield from self._collect(self.pipeline, self.pipeline.tick(now))
+        elif self.pipeline.announce(now):
+            self._announced = True
+            self.around.consumer.paused.add(self.partition)
+            self.on(Event.DUE)
 
     def _collect(self, pipeline: Pipeline, steps: Iterator[Step]) -> Steps[None]:
         self._settled = False
@@ -203,7 +215,7 @@ class Worker:
 
     def hold_or_let_go(self, most: int) -> None:
         """Back-pressure: read no further while too much waits to be committed."""
-        full = len(self.outbox) >= most
+        full = len(self.outbox) >= most or self._announced
         if full:
             self.on(Event.DUE)
         if full and self.life.state is State.COMMITTING:
@@ -237,6 +249,10 @@ class Worker:
             yield from self._producer.commit()
             self._in_transaction = False
             self.committed = self._sent
+        if self._announced and self.pipeline is not None and self.committed is not None:
+            pipeline = self.pipeline
+            yield from self._collect(pipeline, pipeline.keep(self.committed))
+            self._announced = self.pipeline is pipeline and pipeline.announced
 
     def _forget(self) -> None:
         task, self._task = self._task, None
@@ -245,7 +261,7 @@ class Worker:
         if not self.around.design.forgets:
             return
         self.pipeline, self.committed, self._producer = None, None, None
-        self.outbox, self._in_transaction = Outbox(), False
+        self.outbox, self._in_transaction, self._announced = Outbox(), False, False
 
 
 def releases(step: Step) -> Iterator[tuple[str, Release]]:
@@ -272,6 +288,7 @@ class Design:
     restores_committed = True
     forgets = True
     drops_stale_records = True
+    announces_ticks = True
 
     def pipeline(self, *arguments: Any, **settings: Any) -> Pipeline:  # noqa: ANN401
         """Build a partition's pipeline."""
