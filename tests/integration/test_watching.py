@@ -1,0 +1,283 @@
+"""The agent as operators see it: what it exports under load, and what its probes say in trouble."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from fleet import QUICK, Agent, Fleet
+from prometheus_client.parser import text_string_to_metric_families
+
+from meteragent import keyfile
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from local_broker import Broker
+
+pytestmark = pytest.mark.integration
+
+MINUTE = 60_000
+METERS = 40
+MINUTES = 30
+JUNK = 17
+CONFIG = """
+[agent]
+key_file = "noise.key"
+max_skew = "30d"
+commit_interval = "100ms"
+
+[kafka]
+bootstrap_servers = "{servers}"
+group = "{name}"
+input = "{name}-in"
+output = "{name}-out"
+ledger = "{name}-ledger"
+rejected = "{name}-rejected"
+policies = "{name}-policies"
+
+[http]
+port = 0
+
+[[policy]]
+name = "household"
+window = "1m"
+interval = "10s"
+idle = "2h"
+maximum = "24kW"
+queries = ["avg", {{ query = "p95", epsilon = "0.5" }}]
+epsilon = "1"
+radius = "200W"
+budget = "15"
+horizon = "20m"
+"""
+
+Samples = dict[tuple[str, ...], float]
+
+
+@dataclass
+class Watched(Fleet):
+    """With one policy, whose figures are easy to foretell."""
+
+    def write(self) -> None:
+        self.file.write_text(CONFIG.format(servers=self.servers, name=self.name))
+        keyfile.create(self.directory / "noise.key")
+
+
+async def scraped(agent: Agent) -> Samples:
+    """Every series by name and label values."""
+    status, body = await agent.shows("/metrics")
+    assert status == 200
+    return {
+        (sample.name.removeprefix("meteragent_"), *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(body)
+        for sample in family.samples
+    }
+
+
+async def probe(agent: Agent, path: str) -> int:
+    """The code that a probe gets, or 0 where it has waited for a second."""
+    try:
+        async with asyncio.timeout(1):
+            return (await agent.shows(path))[0]
+    except TimeoutError:
+        return 0
+
+
+async def to_the_end(fleet: Fleet, scenario: Awaitable[None]) -> None:
+    """Leave no process behind."""
+    try:
+        await scenario
+    finally:
+        await fleet.kill()
+
+
+async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 40) -> None:
+    async with asyncio.timeout(seconds):
+        while not await holds():  # noqa: ASYNC110 - it is another process that is waited for
+            await asyncio.sleep(0.1)
+
+
+async def comes(agent: Agent, path: str, code: int) -> None:
+    """Wait until a probe gets this code."""
+
+    async def has_come() -> bool:
+        return await probe(agent, path) == code
+
+    await until(has_come)
+
+
+async def produce(fleet: Fleet) -> None:
+    """Blocks of the last minutes, each with an empty slot, and a few records that are none."""
+    begin = (int(time.time() * 1000) // MINUTE - MINUTES) * MINUTE
+    async with AIOKafkaProducer(bootstrap_servers=fleet.servers, acks="all") as producer:
+        for minute in range(MINUTES):
+            for meter in range(METERS):
+                document = {
+                    "meter_id": f"m-{meter}",
+                    "start": begin + minute * MINUTE,
+                    "interval_ms": 10_000,
+                    "values": [10 * meter, 20, 30, 40, 50, None],
+                }
+                value = json.dumps(document).encode()
+                await producer.send(fleet.config.kafka.input, value, key=f"m-{meter}".encode())
+        for _ in range(JUNK):
+            await producer.send(fleet.config.kafka.input, b"{", partition=0)
+        await producer.flush()
+
+
+async def published(fleet: Fleet, count: int) -> list[dict[str, Any]]:
+    consumer = AIOKafkaConsumer(
+        fleet.config.kafka.output,
+        bootstrap_servers=fleet.servers,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+    )
+    found: list[dict[str, Any]] = []
+    await consumer.start()
+    try:
+        async with asyncio.timeout(30):
+            while len(found) < count:
+                for records in (await consumer.getmany(timeout_ms=500)).values():
+                    found += [json.loads(record.value) for record in records]
+    finally:
+        await consumer.stop()
+    return found
+
+
+def test_what_is_scraped_is_what_was_published(kafka: str, tmp_path: Path) -> None:
+    fleet = Watched(tmp_path, kafka, partitions=3)
+
+    async def scenario() -> None:
+        await fleet.create()
+        agent = await fleet.start()
+        await agent.becomes("ready")
+        producing = asyncio.create_task(produce(fleet))
+        records, windows = METERS * MINUTES, METERS * (MINUTES - 1)  # the last ones stay open
+        before: Samples = {}
+
+        async def all_closed() -> bool:
+            nonlocal before
+            now = await scraped(agent)
+            falling = [key for key in before if "_total" in key[0] and now[key] < before[key]]
+            assert not falling
+            before = now
+            return now["windows_closed_total", "household"] == windows
+
+        await until(all_closed, 60)
+        await producing
+        await fleet.all_done()
+        await asyncio.sleep(1.5)  # lags are asked for once a second
+        found, releases = await scraped(agent), await published(fleet, windows)
+        status = json.loads((await agent.shows("/status.json"))[1])
+
+        assert len(releases) == windows
+        assert found["records_total",] == records + JUNK
+        assert found["readings_total", "accepted"] == 5 * records
+        assert found["rejects_total", "not_json"] == JUNK
+        assert sum(n for key, n in found.items() if key[0] == "rejects_total") == JUNK
+        by_status = Counter(release["status"] for release in releases)
+        assert by_status["suppressed"] > 0
+        assert found["windows_released_total", "household"] == by_status["released"]
+        assert found["windows_suppressed_total", "household", "budget"] == by_status["suppressed"]
+        for query, epsilon in (("avg", 1), ("p95", 0.5)):
+            answers = [release for release in releases if query in release["values"]]
+            assert found["released_total", "household", query] == len(answers)
+            spent = found["epsilon_spent_total", "household", query]
+            assert spent == pytest.approx(epsilon * len(answers))
+        assert found["meters", "household"] == found["windows_open", "household"] == METERS
+        assert found["partitions", "running"] + found["partitions", "committing"] == 3
+        assert [found["partition_lag_records", str(p)] for p in range(3)] == [0, 0, 0]
+        assert found["transactions_total", "abandoned"] == 0
+        assert found["transactions_total", "committed"] > 0
+        assert found["release_delay_seconds_count", "household"] > 0
+        assert found["process_resident_memory_bytes",] > 0
+        assert status["state"]["word"] == "running"
+        assert status["policies"][0]["windows"]["closed"] == windows
+        await fleet.stop()
+
+    asyncio.run(to_the_end(fleet, scenario()))
+
+
+async def set_replicas(servers: str, topic: str, least: int) -> None:
+    """With more replicas asked for than there are, writing waits, while all else goes on."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=servers)
+    await admin.start()
+    try:
+        settings = {"min.insync.replicas": str(least)}
+        await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, settings)])
+    finally:
+        await admin.close()
+
+
+def test_the_probes_tell_trouble_and_its_end(broker: Broker, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    servers = f"127.0.0.1:{port}"
+    deadline = 'progress_deadline = "3s"'
+    fleet = Fleet(tmp_path, servers, partitions=2, agent=deadline, name="watched")
+
+    async def call(*arguments: str) -> None:
+        await asyncio.to_thread(broker, *arguments)
+
+    async def scenario() -> None:
+        # No broker: it lives for a while, but it is not ready.
+        fleet.write()
+        agent = await fleet.start()
+        await agent.says("listening")
+        assert await probe(agent, "/healthz") == 200
+        assert await probe(agent, "/readyz") == 503
+        await comes(agent, "/healthz", 503)
+        assert (await scraped(agent))["ready",] == 0
+
+        # The broker comes.
+        await call("start", "--port", str(port), *QUICK)
+        await fleet.create()
+        await comes(agent, "/readyz", 200)
+        await comes(agent, "/healthz", 200)
+
+        # The process is stopped: nobody answers, until it goes on.
+        agent.signal(signal.SIGSTOP)
+        assert await probe(agent, "/healthz") == 0
+        agent.signal(signal.SIGCONT)
+        await comes(agent, "/healthz", 200)
+        await comes(agent, "/readyz", 200)
+
+        # The broker says nothing.
+        await call("freeze", "1")
+        await comes(agent, "/healthz", 503)
+        await call("thaw", "1")
+        await comes(agent, "/healthz", 200)
+        await comes(agent, "/readyz", 200)
+
+        # The broker is gone.
+        await call("kill", "1")
+        await comes(agent, "/healthz", 503)
+        await comes(agent, "/readyz", 503)
+        await call("restart", "1")
+        await comes(agent, "/readyz", 200)
+        await comes(agent, "/healthz", 200)
+
+        # The broker answers, and takes no releases: a commit waits.
+        output = fleet.config.kafka.output
+        await set_replicas(servers, output, 2)
+        async with AIOKafkaProducer(bootstrap_servers=servers, acks="all") as producer:
+            reading = {"meter_id": "m", "ts": int(time.time() * 1000), "value": 1}
+            await producer.send_and_wait(fleet.config.kafka.input, json.dumps(reading).encode())
+        await comes(agent, "/healthz", 503)
+        assert (await agent.shows("/readyz"))[0] == 200
+        await set_replicas(servers, output, 1)
+        await comes(agent, "/healthz", 200)
+
+    asyncio.run(to_the_end(fleet, scenario()))
