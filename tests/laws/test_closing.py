@@ -1,0 +1,231 @@
+"""When windows close: laws with drawn timelines. Times below are in seconds unless said.
+
+Windows of 60 s, readings every 10 s, grace 5 s, idle 30 s:
+
+    0         60        120       180
+    |---w0----|---w1----|---w2----|
+              :    ^ own time 65: w0 closes for this meter
+              :         ^ clock 95: w0 closes for everybody
+"""
+
+from calendar import timegm
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meteragent.columns import Readings, Reason
+from meteragent.domain import Domain
+from meteragent.entropy import NoiseKey
+from meteragent.pipeline import START, Assigned, Pipeline, Position, Step
+from meteragent.policy import Policy, per_watt, question
+
+SECOND, MINUTE, DAY = 1000, 60_000, 86_400_000
+KEY = NoiseKey(b"\7" * 32)
+SKEW = 10 * SECOND
+
+
+def policy(size: int = MINUTE, interval: int = 10 * SECOND, **changes: object) -> Policy:
+    settings: dict[str, object] = {
+        "domain": Domain(0, 1000, 10),
+        "questions": (question("avg", 1, 100),),
+        "size": size,
+        "interval": interval,
+        "hop": size,
+        "grace": 5 * SECOND,
+        "idle": 30 * SECOND,
+        "budget": per_watt("budget", 1000, 100),
+        "horizon": 30 * DAY,
+    }
+    return Policy(**{**settings, **changes})  # type: ignore[arg-type]
+
+
+@dataclass
+class Partition:
+    """A pipeline that is fed one reading at a time, and what has come out of it."""
+
+    policy: Policy
+    start: Position = START
+    closed: list[tuple[str, int]] = field(default_factory=list)
+    values: dict[tuple[str, int], float] = field(default_factory=dict)
+    accounts: dict[str, bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.pipeline = Pipeline(
+            [Assigned("", self.policy)], KEY, max_skew=SKEW, max_meters=100, start=self.start
+        )
+        self.offset = self.start.offset
+
+    def reading(
+        self, meter: str, time: int, written: int | None = None, watts: float = 100
+    ) -> None:
+        """One record; it is written when it is measured, if nothing else is said."""
+        self.take(
+            self.pipeline.feed(
+                Readings(
+                    meters=[meter],
+                    offsets=np.array([self.offset]),
+                    timestamps=np.array([time if written is None else written]),
+                    counts=np.array([1]),
+                    times=np.array([time]),
+                    watts=np.array([watts]),
+                    rejects=[],
+                    next_offset=self.offset + 1,
+                )
+            )
+        )
+        self.offset += 1
+
+    def tick(self, now: int) -> None:
+        self.take(self.pipeline.tick(now))
+
+    def take(self, steps: Iterable[Step]) -> None:
+        for step in steps:
+            releases = step.releases
+            names = list(zip(releases.meters, releases.starts.tolist(), strict=True))
+            self.closed += names
+            self.values |= dict(zip(names, releases.values[:, 0].tolist(), strict=True))
+            self.accounts.update(step.accounts)
+
+
+@given(st.integers(0, 59), st.integers(0, 200))
+def test_a_meters_window_closes_with_its_own_time_at_end_plus_grace(first: int, then: int) -> None:
+    """
+    a: --x------|----y      closes w0 if and only if y >= 65
+    """
+    one = Partition(policy())
+    one.reading("a", first * SECOND)
+    one.reading("a", then * SECOND)
+    assert (("a", 0) in one.closed) == (then >= 65)
+
+
+@given(st.integers(0, 59), st.integers(60, 300))
+def test_a_silent_meters_window_closes_with_the_partitions_clock(last: int, clock: int) -> None:
+    """
+    a: --x------|            (silent)
+    b:          |-------y    closes a's w0 if and only if y >= 60 + 5 + 30
+    """
+    one = Partition(policy())
+    one.reading("a", last * SECOND)
+    one.reading("b", clock * SECOND)
+    assert (("a", 0) in one.closed) == (clock >= 95)
+
+
+@given(st.integers(0, 59), st.integers(60, 300))
+def test_a_quiet_partitions_window_closes_with_the_wall_clock(last: int, now: int) -> None:
+    """
+    a:    --x------|         (nobody writes)
+    wall:          |----now  closes w0 if and only if now >= 95
+    """
+    one = Partition(policy())
+    one.reading("a", last * SECOND)
+    one.tick(now * SECOND)
+    assert (("a", 0) in one.closed) == (now >= 95)
+
+
+TIMELINE = st.lists(
+    st.tuples(st.sampled_from("abc"), st.integers(0, 40), st.integers(-30, 5)), max_size=40
+)
+
+
+@given(TIMELINE, st.integers(0, 10**6))
+def test_a_replay_closes_the_same_windows_with_the_same_content(
+    timeline: list[tuple[str, int, int]], later: int
+) -> None:
+    """Live, each record is written as it is measured; in the replay all are written at once,
+    long after, and nothing asks what time it is."""
+    live, replay, now = Partition(policy()), Partition(policy()), 0
+    written = 10**9 + later * SECOND
+    for meter, step, jitter in timeline:
+        now += step * SECOND
+        time = max(0, now + jitter * SECOND)
+        live.reading(meter, time, written=now, watts=now // SECOND % 1000)
+        replay.reading(meter, time, written=written, watts=now // SECOND % 1000)
+    assert replay.closed == live.closed
+    assert replay.values == live.values
+
+
+@given(st.integers(11, 10**9), st.integers(0, 50))
+def test_one_clock_in_the_future_closes_nobodys_window(ahead: int, last: int) -> None:
+    """
+    a: --x------|
+    b: ------------------------ … --------y    written now, dated y: more than 10 s from now
+    """
+    one = Partition(policy())
+    one.reading("a", last * SECOND)
+    one.reading("b", (last + ahead) * SECOND, written=last * SECOND)
+    assert one.closed == []
+    assert [reject.reason for reject in one.pipeline.counts.rejects] == [Reason.FUTURE]
+    one.reading("a", (last + 1) * SECOND // 10 * 10)
+    assert one.pipeline.clock <= (last + 1) * SECOND
+
+
+@pytest.mark.parametrize(
+    "midnight",
+    [
+        (2024, 2, 29),  # a leap day
+        (2025, 3, 30),  # clocks go forward in Europe
+        (2025, 10, 26),  # and back
+        (2016, 12, 31),  # ends with a leap second, which this time scale does not have
+        (1970, 1, 1),
+        (2038, 1, 19),  # beyond 32 bits
+    ],
+)
+@pytest.mark.parametrize("size", [15 * MINUTE, 60 * MINUTE, DAY])
+def test_daylight_saving_and_leap_days_change_nothing(
+    midnight: tuple[int, int, int], size: int
+) -> None:
+    """Every day has the same windows: 24 hours of them, from midnight UTC on."""
+    begin = timegm((*midnight, 0, 0, 0)) * SECOND
+    one = Partition(policy(size, 15 * MINUTE))
+    for time in range(begin, begin + 2 * DAY, 15 * MINUTE):
+        one.reading("a", time)
+    one.tick(begin + 4 * DAY)
+    assert one.closed == [("a", start) for start in range(begin, begin + 2 * DAY, size)]
+
+
+@given(st.integers(1, 60), st.integers(0, 59))
+def test_a_meter_that_comes_back_after_days_goes_on_where_time_is(days: int, second: int) -> None:
+    """
+    a: x---| …… silence for days …… |---y     w(x) closes once; the windows between hold nothing
+    """
+    one = Partition(policy())
+    one.reading("a", 30 * SECOND)
+    back = days * DAY + second * SECOND
+    one.reading("a", back)
+    one.reading("a", 45 * SECOND, written=back)
+    one.reading("a", back + 10 * MINUTE)
+    assert one.closed == [("a", 0), ("a", back // MINUTE * MINUTE)]
+    assert one.pipeline.counts.tally.late == 1
+
+
+@given(st.integers(1, 30))
+def test_a_known_meters_silence_is_published_if_presence_is_private(minutes: int) -> None:
+    """Every window is released on time, empty or not: what comes out says nothing of silence."""
+    one = Partition(policy(presence="private"))
+    one.reading("a", 30 * SECOND)
+    one.tick(minutes * MINUTE + 35 * SECOND)
+    assert one.closed == [("a", start * MINUTE) for start in range(minutes)]
+
+
+@pytest.mark.parametrize(
+    ("size", "interval"),
+    [
+        (2 * SECOND, 2 * SECOND),
+        (10 * SECOND, SECOND),
+        (MINUTE, 10 * SECOND),
+        (15 * MINUTE, 10 * SECOND),
+        (60 * MINUTE, MINUTE),
+        (DAY, 15 * MINUTE),
+    ],
+)
+def test_windows_of_any_length_hold_their_readings_and_no_others(size: int, interval: int) -> None:
+    one = Partition(policy(size, interval, horizon=max(DAY, size)))
+    for time in range(0, 3 * size, interval):
+        one.reading("a", time)
+    one.tick(3 * size + 35 * SECOND)
+    assert one.closed == [("a", 0), ("a", size), ("a", 2 * size)]
+    assert one.pipeline.counts.tally.accepted == 3 * size // interval
