@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from meteragent.config import load
+from meteragent.partition import diagram
 from meteragent.schema import reading_schema, release_schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,3 +49,7 @@ def test_every_command_that_is_shown_is_known() -> None:
     assert shown
     for command in shown:
         parser().parse_args(command.split())
+
+
+def test_the_diagram_is_drawn_from_the_table() -> None:
+    assert diagram() in blocks("mermaid")
