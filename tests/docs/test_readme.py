@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from meteragent.config import load
+from meteragent.config.reference import reference
 from meteragent.partition import diagram
 from meteragent.schema import reading_schema, release_schema
 
@@ -53,3 +54,9 @@ def test_every_command_that_is_shown_is_known() -> None:
 
 def test_the_diagram_is_drawn_from_the_table() -> None:
     assert diagram() in blocks("mermaid")
+
+
+def test_the_reference_of_the_configuration_is_fresh() -> None:
+    """If not: meteragent config reference > deploy/reference/configuration.md"""
+    page = ROOT / "deploy" / "reference" / "configuration.md"
+    assert page.read_text() == reference()
