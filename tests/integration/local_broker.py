@@ -13,7 +13,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 COMMAND = Path(__file__).resolve().parents[2] / "deploy" / "kafka" / "broker"
 NOT_RUNNING = 3
-_UNAVAILABLE = 4
+UNAVAILABLE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Broker:
     def __call__(self, command: str, *arguments: str) -> dict[str, str]:
         """Run a command that must succeed; return what it printed."""
         done = self.run(command, *arguments)
-        if done.returncode == _UNAVAILABLE and "CI" not in os.environ:
+        if done.returncode == UNAVAILABLE and "CI" not in os.environ:
             pytest.skip(done.stderr)
         assert done.returncode == 0, done.stderr
         return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)

@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 import stat
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaConnectionError, TopicAuthorizationFailedError
 from aiokafka.helpers import create_ssl_context
-from local_broker import NOT_RUNNING, new_topic
+from local_broker import NOT_RUNNING, UNAVAILABLE, new_topic
 
 if TYPE_CHECKING:
     from local_broker import Broker
@@ -125,6 +126,17 @@ def test_a_broker_that_cannot_start_says_why(broker: Broker) -> None:
     refused = broker.run("start", "--set", "log.segment.bytes=1")
     assert refused.returncode == 1
     assert "log.segment.bytes" in refused.stderr
+
+
+def test_a_machine_without_java_and_docker_is_told_what_to_install(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "python3").symlink_to(sys.executable)
+    with monkeypatch.context() as bare:
+        bare.setenv("PATH", str(tmp_path))
+        refused = broker.run("start")
+    assert refused.returncode == UNAVAILABLE
+    assert "Install Java" in refused.stderr
 
 
 def test_tls_and_sasl(broker: Broker) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _STATE = "cluster.json"
 _READY_WITHIN = 90.0
-_ENDED_WITHIN = 5.0
+_ENDED_WITHIN = 15.0
 _POLL = 0.05
 _HEAP = {1: "512m", 3: "384m"}
 
@@ -101,11 +101,11 @@ class Cluster:
                 time.sleep(_POLL)
 
     def stop(self, *nodes: int) -> None:
-        """End those brokers in good order, or by force: without a quorum they would hang."""
+        """End those brokers in good order; by force the last ones, which hang without a quorum."""
         for node in nodes:
             self.send(node, signal.SIGCONT)
             self.send(node, signal.SIGTERM)
-        _within(_ENDED_WITHIN, lambda: not any(map(self.alive, nodes)))
+        _within(_ENDED_WITHIN, lambda: not any(map(self.alive, nodes)) or not self._has_quorum())
         self.kill(*nodes)
 
     def kill(self, *nodes: int) -> None:
@@ -163,6 +163,9 @@ class Cluster:
     def _ready(self, node: int) -> bool:
         view = probe.ask(self.ports[ADMIN][node - 1])
         return view is not None and view.controller > 0 and node in view.brokers
+
+    def _has_quorum(self) -> bool:
+        return 2 * sum(map(self.alive, self.options.ids)) > self.options.brokers
 
     def _broker(self, node: int) -> Path:
         return self.directory / f"broker-{node}"
