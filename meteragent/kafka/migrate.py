@@ -75,21 +75,20 @@ async def _refuse_open_windows(
     client: AIOKafkaAdminClient, config: Config, partitions: int
 ) -> None:
     kafka = config.kafka
-    committed = await client.list_consumer_group_offsets(kafka.group)
+    sources = [TopicPartition(kafka.input, partition) for partition in range(partitions)]
+    committed = await client.list_consumer_group_offsets(kafka.group, partitions=sources)
+    if not committed.keys() >= set(sources):  # aiokafka overlooks a coordinator's refusal
+        raise NotDrained(f"kafka.group: the offsets of {kafka.group} cannot be read yet; try again")
     reader = clients.consumer(kafka)
     try:
         await reader.start()
-        for partition in range(partitions):
-            source = TopicPartition(kafka.input, partition)
-            found = committed.get(source)
-            if found is None or found.offset < 0:
-                continue
-            end = (await reader.end_offsets([source]))[source]
-            if found.offset < end:
+        ends = await reader.end_offsets(sources)
+        for source in sources:
+            if 0 <= committed[source].offset < ends[source]:
                 raise NotDrained(
-                    f"kafka.input: partition {partition} of {kafka.input} has readings of windows "
-                    "that are still open; stop what writes to it, let an agent run until its "
-                    "windows have closed, then try again"
+                    f"kafka.input: partition {source.partition} of {kafka.input} has readings of "
+                    "windows that are still open; stop what writes to it, let an agent run until "
+                    "its windows have closed, then try again"
                 )
     finally:
         await clients.close(reader)

@@ -34,11 +34,13 @@ async def accounts(kafka: Kafka, partition: int) -> dict[str, bytes]:
 
 async def _read_through(reader: AIOKafkaConsumer, ledger: TopicPartition) -> dict[str, bytes]:
     await reader.seek_to_beginning(ledger)
-    end = (await reader.end_offsets([ledger]))[ledger]
     found: dict[bytes, bytes | None] = {}
-    while await reader.position(ledger) < end:
-        for records in (await reader.getmany(ledger, timeout_ms=1000, max_records=5000)).values():
+    end = None
+    # Up to the high watermark: what a stranger has not committed yet, it may commit later.
+    while end is None or await reader.position(ledger) < end:
+        for records in (await reader.getmany(ledger, timeout_ms=100, max_records=5000)).values():
             found.update((record.key, record.value) for record in records)
+        end = reader.highwater(ledger)
     return await asyncio.to_thread(_living, found)
 
 

@@ -122,8 +122,10 @@ def test_settings_that_break_the_promise_are_refused(
     asyncio.run(scenario())
 
 
-async def write_readings(config: Config, window: int) -> None:
-    producer = AIOKafkaProducer(bootstrap_servers=list(config.kafka.bootstrap_servers))
+async def write_readings(config: Config, window: int, compression: str | None = None) -> None:
+    producer = AIOKafkaProducer(
+        bootstrap_servers=list(config.kafka.bootstrap_servers), compression_type=compression
+    )
     await producer.start()
     for meter in METERS:
         reading = {"meter_id": meter, "ts": window, "value": 100}
@@ -196,5 +198,16 @@ def test_accounts_stay_while_windows_are_open(config: Config) -> None:
         await widen(config, config.kafka.input, 3)
         with pytest.raises(NotDrained, match="let an agent run until its windows have closed"):
             await migrate(config)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("compression", ["gzip", "lz4", "snappy", "zstd"])
+def test_readings_may_be_compressed_in_any_way(config: Config, compression: str) -> None:
+    async def scenario() -> None:
+        await topics.create(config, partitions=1, replication=1)
+        now = int(time.time()) // 10 * 10_000 - 60_000
+        await write_readings(config, now, compression)
+        assert len(await run_until(config, len(METERS), now)) == len(METERS)
 
     asyncio.run(scenario())
