@@ -1,6 +1,8 @@
 """The shell around the pipeline: carries out what `partition.py` says, on Kafka.
 
 clients    how to connect, and how to let go
+assignor   who gets which partition
+estate     what workers share, and what each of them builds up
 intake     the pipeline of a partition, and what it has made
 outbox     records of a transaction, in batches
 restore    the ledger and the position, read back

@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterable
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 
 from meteragent.config import Config
 from meteragent.entropy import NoiseKey
 from meteragent.errors import PartitionsChanged
 from meteragent.events import Listener, Rebalanced
 from meteragent.kafka import clients
+from meteragent.kafka.assignor import SteadyAssignor
+from meteragent.kafka.estate import Estate, Surroundings
 from meteragent.kafka.pulse import Pulse
-from meteragent.kafka.worker import Surroundings, Worker
+from meteragent.kafka.worker import Worker
 from meteragent.loop import unless
 from meteragent.partition import Event
 
@@ -55,7 +56,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         self._consumer = clients.consumer(
             kafka,
             group_id=kafka.group,
-            partition_assignment_strategy=[RangePartitionAssignor],
+            partition_assignment_strategy=[SteadyAssignor],
             session_timeout_ms=kafka.session_timeout,
             heartbeat_interval_ms=max(1, min(1000, kafka.session_timeout // 3)),
             rebalance_timeout_ms=kafka.rebalance_timeout,
@@ -93,6 +94,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         finally:
             self._ending.set()
             await self._drain()
+            self._hand_on()
             await self._close()
         if self._failure is not None:
             raise self._failure
@@ -145,15 +147,25 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             # consumer would look for a committed offset, and fail where there is none yet.
             self._consumer.seek(source, 0)
         self._tell(Rebalanced(tuple(source.partition for source in sources)))
+        estates = self._hand_on(*sources)
         for source in sources:
-            worker = self.workers[source] = Worker(self._around, source.partition)
+            worker = Worker(self._around, source.partition, estates.get(source))
+            self.workers[source] = worker
             worker.on(Event.BEGIN)
         self._joined = True
+
+    def _hand_on(self, *sources: TopicPartition) -> dict[TopicPartition, Estate]:
+        """What was left whole of these partitions; what was left of others is thrown away."""
+        whole = {w.source: w for w in self._leaving if w.whole}
+        for source in whole.keys() - set(sources):
+            whole.pop(source).discard()
+        self._leaving = [w for w in self._leaving if w.closing or not w.left.is_set()]
+        return {source: worker.bequeath() for source, worker in whole.items()}
 
     async def _drain(self) -> None:
         """Give up all partitions. Called again while it is under way, it waits for the same."""
         leaving = [worker for worker in self.workers.values() if not worker.left.is_set()]
-        self._leaving = [w for w in {*self._leaving, *leaving} if w.closing or not w.left.is_set()]
+        self._leaving = [*{*self._leaving, *leaving}]
         for worker in leaving:
             worker.on(Event.REVOKED)
         waits = [asyncio.create_task(worker.left.wait()) for worker in leaving]
@@ -172,11 +184,11 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         most = self._config.agent.max_batch
         wait = min(POLL_MS, max(1, self._config.agent.commit_interval // 4))
         while not self._ending.is_set():
-            polled_for = {source: worker.intake for source, worker in self.workers.items()}
+            sought = {source: worker.sought for source, worker in self.workers.items()}
             polling = self._consumer.getmany(timeout_ms=wait, max_records=most)
             for source, records in (await unless(self._ending, polling) or {}).items():
                 if source in self.workers:
-                    await self.workers[source].take(records, polled_for.get(source))
+                    await self.workers[source].take(records, sought.get(source))
             await self._look_after()
             self.polled = time.monotonic()
 

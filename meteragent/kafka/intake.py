@@ -22,8 +22,8 @@ class Intake:
 
     def __init__(self, topic: str, partition: int, pipeline: Pipeline, tell: Listener) -> None:
         self.pipeline = pipeline
-        self.begin = pipeline.position().offset
-        """The first record that it is to be fed."""
+        self.next = pipeline.position().offset
+        """The record that it is to be fed next."""
         self._topic = topic
         self._partition = partition
         self._tell = tell
@@ -53,12 +53,19 @@ class Intake:
             )
             await self._collect(self.pipeline.feed(readings))
             if not self._forgotten:
+                self.next = readings.next_offset
                 self._account_for(records)
 
     async def pass_time(self, now: int) -> None:
         """Let the wall clock close windows. Precondition: every record up to then was taken."""
         async with self._whole:
             await self._collect(self.pipeline.tick(now))
+
+    async def settle(self) -> None:
+        """Wait for what is under way in here. Precondition: nobody feeds it any more."""
+        async with self._whole:
+            if self._forgotten:
+                raise asyncio.CancelledError
 
     async def empty(self) -> tuple[Outbox, Position]:
         """Hand over what waits, with the position to be committed with it."""

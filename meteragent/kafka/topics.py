@@ -73,10 +73,18 @@ async def create(config: Config, partitions: int, replication: int) -> list[str]
                     raise _refused(config, f"topic {name}", error)
                 made.append(name)
         for _ in range(SOON):
-            if not _missing(config, await describe(client, config)):
+            if await _all_seen(client, config):
                 break
             await asyncio.sleep(0.1)  # brokers learn of new topics one after the other
     return made
+
+
+async def _all_seen(client: AIOKafkaAdminClient, config: Config) -> bool:
+    """Whether every topic is there, for the broker that happens to be asked."""
+    try:
+        return not _missing(config, await describe(client, config))
+    except BrokerUnreachable:  # it knows some and not yet others
+        return False
 
 
 async def refuse_unfit(config: Config) -> int:

@@ -1,19 +1,19 @@
-"""One partition on Kafka: carries out the commands of its life, and reports what came of them."""
+"""One partition on Kafka: carries out the commands of its life, and reports what came of them.
+
+Every change in the group takes all partitions from everybody and deals them out again. One that
+was left whole, with everything committed, and comes back to the same instance is inherited by
+its new worker: producer, pipeline and all, instead of being fenced, restored and read again.
+That is as safe as it is for a running worker to go on: whoever else had the partition in between
+has fenced this producer first, so the next transaction fails, and with it goes the memory.
+"""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.structs import OffsetAndMetadata
+from aiokafka import ConsumerRecord, TopicPartition
 
-from meteragent.config import Config
-from meteragent.entropy import NoiseKey
 from meteragent.events import (
-    Listener,
     PartitionFailed,
     PartitionMoved,
     PartitionRestored,
@@ -21,10 +21,11 @@ from meteragent.events import (
     TransactionEnded,
 )
 from meteragent.kafka import clients, restore
+from meteragent.kafka.estate import Estate, Surroundings
 from meteragent.kafka.intake import Intake
-from meteragent.kafka.outbox import Outbox, send
+from meteragent.kafka.outbox import Outbox, send_all
 from meteragent.partition import Command, Event, Life, State
-from meteragent.pipeline import Assigned, Pipeline, Position
+from meteragent.pipeline import Pipeline, Position
 
 FIRST_RETRY_SECONDS = 0.2
 LAST_RETRY_SECONDS = 15.0
@@ -33,26 +34,12 @@ AT_WORK = frozenset({State.RUNNING, State.COMMITTING})
 AWAITING = frozenset({State.FENCING, State.COMMITTING, State.DRAINING})
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """What the workers of one agent share."""
-
-    config: Config
-    key: NoiseKey
-    consumer: AIOKafkaConsumer
-    admin: AIOKafkaAdminClient
-    tell: Listener
-
-    @cached_property
-    def assigned(self) -> tuple[Assigned, ...]:
-        """The policies, by the prefix of the meters they are for."""
-        return tuple(Assigned(prefix, p) for prefix, p in self.config.policies.items())
-
-
 class Worker:
     """One assignment of one partition."""
 
-    def __init__(self, surroundings: Surroundings, partition: int) -> None:
+    def __init__(
+        self, surroundings: Surroundings, partition: int, inherited: Estate | None = None
+    ) -> None:
         self._around = surroundings
         self._kafka = surroundings.config.kafka
         self.source = TopicPartition(self._kafka.input, partition)
@@ -62,14 +49,21 @@ class Worker:
         self.failures = 0
         self.committed_at = time.monotonic()
         """When the last commit was made, or found to have nothing in it."""
-        self.intake: Intake | None = None
+        self.estate = inherited or Estate()
+        self.sought: object = None
+        """The last time that the consumer was sent to a record of this partition."""
+        self.whole = False
+        """Whether it has left its estate as another worker may go on with it."""
         self._since = time.monotonic()
-        self._producer: AIOKafkaProducer | None = None
         self._task: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
-        self._committed: Position | None = None
         self._sent: tuple[Outbox, Position, float] | None = None
         self._held_back = False
+
+    @property
+    def intake(self) -> Intake | None:
+        """What takes records in, once it is restored."""
+        return self.estate.intake
 
     @property
     def runs(self) -> bool:
@@ -97,6 +91,7 @@ class Worker:
         commands = self.life.on(event)
         if self.life.state is not before:
             self._since = time.monotonic()
+            self.whole = event is Event.COMMITTED and self.life.state is State.LOST
             self._around.tell(PartitionMoved(self.partition, self.life.state))
         for command in commands:
             self._carry_out(command)
@@ -154,11 +149,16 @@ class Worker:
     # Fence, restore, seek: from nothing to running.
 
     async def _fence(self) -> None:
+        if self.estate.producer is not None:
+            return  # inherited
         name = f"{self._kafka.group}-{self._kafka.input}-{self.partition}"
-        self._producer = clients.producer(self._kafka, name)
-        await self._producer.start()
+        self.estate.producer = clients.producer(self._kafka, name)
+        await self.estate.producer.start()
 
     async def _restore(self) -> None:
+        if self.intake is not None:  # inherited; the last it was fed may still be under way
+            await self.intake.settle()
+            return
         begun = time.monotonic()
         accounts = await restore.accounts(self._kafka, self.partition)
         position, lost = await restore.position(
@@ -173,30 +173,34 @@ class Worker:
             start=position,
         )
         await asyncio.to_thread(pipeline.restore, accounts)
-        self._committed = position
-        self.intake = Intake(self._kafka.input, self.partition, pipeline, self._around.tell)
+        self.estate.committed = position
+        self.estate.intake = Intake(self._kafka.input, self.partition, pipeline, self._around.tell)
         seconds = time.monotonic() - begun
         self._around.tell(PartitionRestored(self.partition, len(accounts), seconds, lost))
 
     def _seek(self) -> None:
-        assert self._committed is not None  # noqa: S101 - RESTORED comes after _restore
-        self._around.consumer.seek(self.source, self._committed.offset)
+        self._go_on()
         self._let_go()
         self.committed_at = time.monotonic()
 
+    def _go_on(self) -> None:
+        assert self.intake is not None  # noqa: S101 - RESTORED comes after _restore
+        self._around.consumer.seek(self.source, self.intake.next)
+        self.sought = object()
+
     # Take in: records, and the passing of time.
 
-    async def take(self, records: Sequence[ConsumerRecord], polled_for: Intake | None) -> None:
-        """Feed records that were polled while `polled_for` was the intake.
+    async def take(self, records: Sequence[ConsumerRecord], sought: object) -> None:
+        """Feed records of a poll that began when `sought` was the last seek.
 
-        Those of a former intake's poll would leave a gap in the present one, to which nothing
-        has been fed yet: it begins again where it begins.
+        If there was another seek since, nobody knows from where they were read: they might
+        leave a gap, or come twice. So they are read again.
         """
         intake = self.intake
         if intake is None or not self.runs:
             return
-        if intake is not polled_for:
-            self._around.consumer.seek(self.source, intake.begin)
+        if self.sought is not sought:
+            self._go_on()
         elif self.on(Event.RECORDS):
             await self._guard(intake, intake.take(records))
 
@@ -240,46 +244,46 @@ class Worker:
     # Send and commit: what waits, in one transaction with the position.
 
     async def _send(self) -> None:
-        intake, producer = self.intake, self._producer
+        intake, producer = self.intake, self.estate.producer
         assert intake is not None  # noqa: S101 - a partition that runs has both
         assert producer is not None  # noqa: S101
         outbox, position = await intake.empty()
-        if not outbox and position == self._committed:
+        if not outbox and position == self.estate.committed:
             return
         self._sent = outbox, position, time.monotonic()
-        await producer.begin_transaction()
-        hand_over = partial(send, producer)
-        futures = [
-            *await hand_over(self._kafka.output, self.partition, outbox.releases),
-            *await hand_over(self._kafka.ledger, self.partition, outbox.ledger()),
-            *await hand_over(self._kafka.rejected, self.partition, outbox.rejects),
-        ]
-        offset = OffsetAndMetadata(position.offset, restore.metadata(position))
-        await producer.send_offsets_to_transaction({self.source: offset}, self._kafka.group)
-        await asyncio.gather(*futures)
+        await send_all(producer, self._kafka, self.source, outbox, position)
 
     async def _commit(self) -> None:
-        if self._sent is not None and self._producer is not None:
-            await self._producer.commit_transaction()
-            (outbox, self._committed, begun), self._sent = self._sent, None
+        if self._sent is not None and self.estate.producer is not None:
+            await self.estate.producer.commit_transaction()
+            (outbox, self.estate.committed, begun), self._sent = self._sent, None
             seconds = time.monotonic() - begun
             self._around.tell(TransactionEnded(self.partition, len(outbox.releases), seconds))
             self.failures = 0
         self.committed_at = time.monotonic()
 
+    def bequeath(self) -> Estate:
+        """Hand on what was left whole."""
+        estate, self.estate, self.whole = self.estate, Estate(), False
+        return estate
+
     def _forget(self) -> None:
+        if not self.whole:
+            self.discard()
+
+    def discard(self) -> None:
         """Throw memory and producer away. The pipeline's open windows are read again."""
         task, self._task = self._task, None
         if task is not None and task is not asyncio.current_task():
             task.cancel()
-        if self.intake is not None:
-            self.intake.forget()
+        estate = self.bequeath()
+        if estate.intake is not None:
+            estate.intake.forget()
         if self._sent is not None:
             self._around.tell(TransactionAbandoned(self.partition))
-        self.intake, self._committed, self._sent = None, None, None
-        producer, self._producer = self._producer, None
-        if producer is not None:
-            closing = asyncio.create_task(clients.close(producer))
+            self._sent = None
+        if estate.producer is not None:
+            closing = asyncio.create_task(clients.close(estate.producer))
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 

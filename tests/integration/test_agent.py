@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import NewPartitions, RecordsToDelete
-from aiokafka.errors import KafkaError
+from aiokafka.errors import IllegalOperation, KafkaError, ProducerFenced
 from aiokafka.structs import OffsetAndMetadata
 from fleet import QUICK, Fleet, watching
 from load import Load, produce
@@ -229,6 +229,54 @@ def test_an_agent_drains_all_its_partitions_when_it_ends(tmp_path: Path, kafka: 
         last = {e.partition: e.state for e in run.told if isinstance(e, events.PartitionMoved)}
         assert last == dict.fromkeys(range(4), State.LOST)
         assert not run.failed()
+
+    asyncio.run(scenario())
+
+
+def test_partitions_that_stay_go_on_where_they_stood(tmp_path: Path, kafka: str) -> None:
+    async def scenario() -> None:
+        fleet = Fleet(tmp_path, kafka)
+        await fleet.create()
+        load = Load(2, meters=600)
+        production = asyncio.create_task(produce(kafka, fleet.config.kafka.input, load, 8))
+        async with running(fleet) as first:
+            await first.until(lambda: first.agent.ready)
+            async with running(fleet) as second:
+                await second.until(lambda: second.agent.ready)
+            await first.until(lambda: len(rebalances(first)) == 3 and first.agent.ready)
+            dealt = rebalances(first)
+            assert [len(partitions) for partitions in dealt] == [6, 3, 6]
+            gained = {*dealt[2]} - {*dealt[1]}
+            restored = [e.partition for e in first.told if isinstance(e, events.PartitionRestored)]
+            assert sorted(restored) == sorted([*dealt[0], *gained])
+            await production
+            await fleet.all_done()
+            assert not first.failed()
+        await assert_exactly_once(kafka, fleet.config, fleet.partitions)
+
+    asyncio.run(scenario())
+
+
+def rebalances(run: Run) -> list[tuple[int, ...]]:
+    return [e.partitions for e in run.told if isinstance(e, events.Rebalanced)]
+
+
+def test_who_was_fenced_goes_on_from_what_is_committed(tmp_path: Path, kafka: str) -> None:
+    async def scenario() -> None:
+        fleet = Fleet(tmp_path, kafka)
+        await fleet.create()
+        names = fleet.config.kafka
+        async with running(fleet) as run:
+            await run.until(lambda: run.agent.ready)
+            for partition in range(fleet.partitions):
+                name = f"{names.group}-{names.input}-{partition}"
+                async with AIOKafkaProducer(bootstrap_servers=kafka, transactional_id=name):
+                    pass
+            await produce(kafka, names.input, Load(3, meters=600), 0)
+            await fleet.all_done()
+            assert run.failed() == set(range(fleet.partitions))
+            assert {type(e.error) for e in failures(run)} <= {ProducerFenced, IllegalOperation}
+        await assert_exactly_once(kafka, fleet.config, fleet.partitions)
 
     asyncio.run(scenario())
 
