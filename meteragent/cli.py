@@ -41,6 +41,10 @@ def parser() -> ArgumentParser:
         "--offline", action="store_true", help="only what can be told without the brokers"
     )
 
+    explain = commands.add_parser("explain", help="what a configuration protects, in plain words")
+    _takes_config(explain)
+    explain.add_argument("--json", action="store_true", help="exact numbers, for programs")
+
     key = commands.add_parser("key", help="the noise key").add_subparsers(
         dest="action", metavar="ACTION", required=True
     )
@@ -79,7 +83,7 @@ def parser() -> ArgumentParser:
     config.add_parser("reference", help="every setting, as Markdown")
 
     schema = commands.add_parser("schema", help="the JSON Schema of a message")
-    schema.add_argument("name", choices=("reading", "release", "policy", "reject"))
+    schema.add_argument("name", choices=("reading", "release", "policy", "reject", "explanation"))
     return top
 
 

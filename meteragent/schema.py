@@ -6,10 +6,11 @@ some. What a key means never changes under the same name of a schema.
 
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from meteragent.columns import Reason, Withheld
 from meteragent.encode import REJECT_SCHEMA
+from meteragent.explanation import EXPLANATION_SCHEMA, Explanation
 from meteragent.policy import POLICY_SCHEMA, RELEASE_SCHEMA
 from meteragent.query import NAMED
 from meteragent.record import Block, Reading
@@ -116,6 +117,15 @@ def reject_schema() -> Schema:
         "reason": {"enum": [reason.value for reason in Reason]},
     }
     return _named(REJECT_SCHEMA, "Where a rejected record stands, and why", _object(properties))
+
+
+def explanation_schema() -> Schema:
+    """What `explain --json` says of a configuration."""
+    described = ConfigDict(use_attribute_docstrings=True)
+    policies = TypeAdapter(tuple[Explanation, ...], config=described).json_schema()
+    definitions = policies.pop("$defs")
+    schema = _object({"schema": {"const": EXPLANATION_SCHEMA}, "policies": policies})
+    return _named(EXPLANATION_SCHEMA, "What policies promise", {**schema, "$defs": definitions})
 
 
 def _object(properties: Schema, optional: set[str] | None = None) -> Schema:

@@ -12,6 +12,7 @@ SCHEMAS = {
     "release": schema.release_schema,
     "policy": schema.policy_schema,
     "reject": schema.reject_schema,
+    "explanation": schema.explanation_schema,
 }
 
 

@@ -1,0 +1,118 @@
+"""`explain`: what a configuration protects, for people and for programs."""
+
+import json
+import os
+import shutil
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from textwrap import wrap
+
+from meteragent.config import Config, load
+from meteragent.exits import Exit
+from meteragent.explain import explain
+from meteragent.explanation import EXPLANATION_SCHEMA, Answer, Explanation, Seen
+from meteragent.words import factor, significant
+
+NARROWEST, WIDEST = 40, 100
+GAP = "  "
+ERRORS = ("noise", "error", "at minimum", "90 %", "at minimum", "bits", "times", "plus")
+MEASURES = (
+    "Watts: the noise's scale; the expected error, and the error that 90 % of answers stay "
+    "within, in the middle of the range and at its minimum. Bits, times and plus bound what one "
+    "answer adds to any adversary's knowledge of the level: times multiplies a chance of success, "
+    "plus is added to it."
+)
+
+Row = Sequence[str]
+
+
+def run(arguments: Namespace) -> Exit:
+    """Explain every policy; needs neither key nor brokers."""
+    explained = explanations(load(arguments.config, os.environ))
+    if arguments.json:
+        told = {"schema": EXPLANATION_SCHEMA, "policies": [*map(asdict, explained)]}
+        sys.stdout.write(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    else:
+        columns = shutil.get_terminal_size().columns
+        width = min(max(columns, NARROWEST), WIDEST)
+        sys.stdout.write("\n\n".join(text(one, width) for one in explained) + "\n")
+    return Exit.OK
+
+
+def explanations(config: Config) -> list[Explanation]:
+    """One for each policy, in the order of the configuration."""
+    return [explain(s.policy, s.radius, name=s.name, match=s.match) for s in config.policy]
+
+
+def text(explained: Explanation, width: int) -> str:
+    """For people: paragraphs and tables, no wider than `width` if that can be."""
+    meters = f'meters "{explained.match}…"' if explained.match else "all meters"
+    title = f"{explained.name}: {meters}, policy {explained.policy}"
+    blocks = [
+        [title, "=" * min(len(title), width)],
+        *(wrap(sentence, width) for sentence in explained.guarantee.sentences),
+        ["What one answer is worth", *table(_answers(explained.answers), width)],
+        wrap(MEASURES, width),
+        ["What the budget covers", *wrap(explained.spending.sentence, width)],
+        ["Odds by which loads can be told", *table(_loads(explained), width)],
+        *(wrap(line, width) for line in _notes(explained.loads)),
+        *(wrap(f"Warning: {warning}", width) for warning in explained.warnings),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in blocks)
+
+
+def _answers(answers: tuple[Answer, ...]) -> Iterator[Row]:
+    yield ("query", *ERRORS)
+    for one in answers:
+        watts = (
+            one.noise_scale,
+            one.expected_error.middle,
+            one.expected_error.minimum,
+            one.error_90.middle,
+            one.error_90.minimum,
+        )
+        name = one.query if one.outputs == 1 else f"{one.query} (each of {one.outputs})"
+        numbers = (*watts, one.bits, one.times, one.plus)
+        yield (name, *map(significant, numbers))
+
+
+def _loads(explained: Explanation) -> Iterator[Row]:
+    names = [answer.query for answer in explained.answers]
+    yield ("load", *names, "together")
+    for seen in explained.loads:
+        star = "*" if seen.capped else ""
+        apart = (factor(seen.by_query[name].log_odds) for name in names)
+        yield (seen.load, *apart, factor(seen.together.log_odds) + star)
+
+
+def _notes(loads: tuple[Seen, ...]) -> Iterator[str]:
+    yield f"Loads: {'; '.join(f'{seen.load}, {seen.meaning}' for seen in loads)}."
+    if any(seen.capped for seen in loads):
+        yield "* as much as the budget lets all releases tell of it."
+
+
+def table(rows: Iterator[Row], width: int) -> list[str]:
+    """Columns where they fit, the first to the left; else a paragraph for each row."""
+    header, *body = rows
+    widths = [max(map(len, column)) for column in zip(header, *body, strict=True)]
+    if sum(widths) + len(GAP) * (len(widths) - 1) <= width:
+        return [_line(row, widths) for row in (header, *body)]
+    return [
+        line
+        for name, *cells in body
+        for line in wrap(
+            f"{name}: {', '.join(f'{h} {c}' for h, c in zip(header[1:], cells, strict=True))}",
+            width,
+            subsequent_indent=GAP,
+        )
+    ]
+
+
+def _line(row: Row, widths: list[int]) -> str:
+    first, *others = (
+        cell.rjust(size) if number else cell.ljust(size)
+        for number, (cell, size) in enumerate(zip(row, widths, strict=True))
+    )
+    return GAP.join((first, *others)).rstrip()
