@@ -45,14 +45,14 @@ def run(arguments: Namespace) -> Exit:
         places = _places(arguments, stack)
         progress = Progress(sys.stderr, places.source.size)
         stack.callback(progress.clear)
-        keep = arguments.at_end == "keep"
         job = Job(
             places,
             config,
             key,
             mapping,
             form=arguments.format,
-            keep=keep,
+            keep=arguments.at_end == "keep",
+            by_meter=arguments.by_meter,
             say=_say,
             progress=progress,
         )
@@ -63,6 +63,9 @@ def run(arguments: Namespace) -> Exit:
             _say(job.totals.words())
             raise
     _say(job.totals.words())
+    if job.totals.late and not arguments.by_meter:
+        _say("late readings came after their windows had closed; if IN holds one meter after the")
+        _say("other, name a new ledger and output, and add --by-meter")
     return Exit.OK
 
 

@@ -32,7 +32,11 @@ def add(command: ArgumentParser) -> None:
     command.add_argument(
         "--rejects", type=Path, metavar="FILE", help="where rejected lines stood, and why"
     )
-    command.add_argument("--follow", action="store_true", help="wait for more, until stopped")
+    order = command.add_mutually_exclusive_group()
+    order.add_argument("--follow", action="store_true", help="wait for more, until stopped")
+    order.add_argument(
+        "--by-meter", action="store_true", help="IN holds one meter after the other, not by time"
+    )
     command.add_argument(
         "--at-end",
         choices=("close", "keep"),

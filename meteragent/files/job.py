@@ -13,7 +13,7 @@ still be filled, and a window is released once: it waits for the next run.
 import json
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from meteragent.config import Config
@@ -26,6 +26,10 @@ from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Form, Sink, Writer
 from meteragent.files.source import Block, Source
 from meteragent.pipeline import Assigned, Counts, Pipeline, Step
+from meteragent.record import LATEST
+
+NEVER_IDLE = 2**45
+"""Milliseconds by which no two clocks differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +54,31 @@ class Job:
         *,
         form: Form = "json",
         keep: bool = False,
+        by_meter: bool = False,
         say: Callable[[str], object] = lambda _: None,
         progress: Progress | None = None,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """Prepare; `keep`: at the end, leave open what is open."""
+        """Prepare.
+
+        `keep`: at the end, leave open what is open. `by_meter`: the input holds one meter after
+        the other, so that no meter's clock says anything of another's.
+        """
         self._source, self._sink = places.source, places.sink
         self._rejects, self._ledger = places.rejects, places.ledger
         self._config = config
         self._key = key
         self._mapping = mapping
         self._keep = keep
+        self._longer_idle = NEVER_IDLE if by_meter else 0
         self._say = say
         self._progress = progress
         self._wall = wall
         self._encoder = Encoder()
+        self._policies = {
+            prefix: replace(policy, idle=policy.idle + self._longer_idle)
+            for prefix, policy in config.policies.items()
+        }
         self._writer = Writer(form, config.policies.values())
         self._standing = Standing()
         self.totals = self._standing.totals
@@ -73,6 +87,7 @@ class Job:
         self._accounts: dict[str, bytes] = {}
         self._committed_at = time.monotonic()
         self._before = 0
+        self._heard = 0
 
     def run(self) -> None:
         """Take in all that there is, and release what is due.
@@ -108,6 +123,7 @@ class Job:
     def _take(self, block: Block) -> None:
         pipeline = self._pipeline or self._begin(block)
         assert self._lines is not None  # noqa: S101 - _begin has found it
+        self._heard = int(self._wall() * 1000)
         block = block.since(max(self._standing.position.offset, self._lines.header_lines))
         if block.lines:
             self._write(pipeline.feed(self._lines.decode(block.text, block.first)))
@@ -127,7 +143,7 @@ class Job:
         self.totals = self._standing.totals
         self._before = self.totals.readings
         self._pipeline = Pipeline(
-            [Assigned(prefix, policy) for prefix, policy in self._config.policies.items()],
+            [Assigned(prefix, policy) for prefix, policy in self._policies.items()],
             self._key,
             max_skew=self._config.agent.max_skew,
             max_meters=self._config.agent.max_meters,
@@ -180,8 +196,10 @@ class Job:
         if self._pipeline is not None and since * 1000 >= self._config.agent.commit_interval:
             self._commit(self._pipeline)
 
-    def _commit(self, pipeline: Pipeline) -> None:
+    def _commit(self, pipeline: Pipeline, clock: int = LATEST) -> None:
+        """Make everything so far true; `clock`: the latest that a next run may start from."""
         position = pipeline.position()
+        position = replace(position, clock=min(position.clock, clock))
         sinks = [sink for sink in (self._sink, self._rejects) if sink is not None]
         for sink in sinks:
             sink.sync()
@@ -189,7 +207,7 @@ class Job:
         self._ledger.commit(
             lengths={sink.name: sink.length for sink in sinks if sink.name},
             accounts=self._accounts,
-            policies={p.id: json.dumps(p.document()) for p in self._config.policies.values()},
+            policies={p.id: json.dumps(p.document()) for p in self._policies.values()},
             standings={
                 self._source.name: Standing(
                     position,
@@ -204,9 +222,15 @@ class Job:
         self._committed_at = time.monotonic()
 
     def _pause(self) -> None:
-        """A growing input has no more for now: the wall clock may close windows."""
-        if self._pipeline is not None:
-            self._write(self._pipeline.tick(int(self._wall() * 1000)))
+        """A growing input has no more for now: once it is long silent, the clock may close windows.
+
+        Why so late: a writer that pauses for a moment may be far behind the clock, and what
+        it writes next would all be late.
+        """
+        now = int(self._wall() * 1000)
+        silent = max(policy.grace + policy.idle for policy in self._config.policies.values())
+        if self._pipeline is not None and now - self._heard > silent:
+            self._write(self._pipeline.tick(now))
 
     def _end(self, pipeline: Pipeline) -> None:
         before = self._standing.position.processed
@@ -219,11 +243,12 @@ class Job:
             )
         if before == self._source.lines:
             self._say(f"{self._source.shown}: nothing new after line {before}")
+        clock = pipeline.clock
         if not self._keep and _holds_open(pipeline):
-            self._write(pipeline.tick(self._end_of_windows(pipeline.clock)))
+            self._write(pipeline.tick(self._end_of_windows(clock)))
         if _holds_open(pipeline):
             self._say("the last windows are still open: they wait for more, or for the clock")
-        self._commit(pipeline)
+        self._commit(pipeline, clock)
 
     def _end_of_windows(self, clock: int) -> int:
         """When every window that has begun is due, or now, if they are not over yet."""
@@ -231,7 +256,7 @@ class Job:
             clock // policy.hop * policy.hop + policy.size + policy.grace + policy.idle
             for policy in self._config.policies.values()
         )
-        return min(max(due), int(self._wall() * 1000))
+        return min(max(due), int(self._wall() * 1000)) + self._longer_idle
 
 
 def _holds_open(pipeline: Pipeline) -> bool:

@@ -12,7 +12,6 @@ import pytest
 from meteragent.cli import main
 from meteragent.exits import Exit
 from meteragent.files import sink, source
-from meteragent.files.job import Job
 from meteragent.files.ledger import SqliteLedger
 from tests.files.given import CONFIGURATION, contents, lively, sanitize_in_small_blocks, write_key
 
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.process import BaseProcess
     from pathlib import Path
+
+    from meteragent.files.job import Job
 
 BLOCK = 3000
 ARGUMENTS = ["in.jsonl", "-o", "out.jsonl", "--rejects", "bad.jsonl", "--ledger", "spend.db"]

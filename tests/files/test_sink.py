@@ -131,19 +131,34 @@ def test_a_table_says_what_the_documents_say() -> None:
     writer = Writer("csv", [policy(["avg", "reading"]).policy, policy(["avg", "max"]).policy])
     suppressed = {
         **DOCUMENT,
-        **{"status": "suppressed", "withheld": "budget"},
-        **{"values": {}, "unbiased": {}, "epsilon": {}},
+        "status": "suppressed",
+        "withheld": "budget",
+        "values": {},
+        "unbiased": {},
+        "epsilon": {},
     }
     documents = [json.dumps(document).encode() for document in (DOCUMENT, suppressed)]
     text = (writer.header() + writer.lines(documents)).decode()
     first, second = csv.DictReader(io.StringIO(text))
     assert first == {
-        **{"meter_id": "m,1", "window_start": "0", "window_end": "60000"},
-        **{"status": "released", "withheld": "", "unit": "W", "policy": "ab"},
-        **{"readings": "1", "slots": "2"},
-        **{"avg": "10.0", "avg_unbiased": "-3.25", "avg_epsilon": "0.01"},
-        **{"reading": "[1.0,null]", "reading_unbiased": "[0.5,null]", "reading_epsilon": "0.02"},
-        **{"max": "", "max_unbiased": "", "max_epsilon": ""},
+        "meter_id": "m,1",
+        "window_start": "0",
+        "window_end": "60000",
+        "status": "released",
+        "withheld": "",
+        "unit": "W",
+        "policy": "ab",
+        "readings": "1",
+        "slots": "2",
+        "avg": "10.0",
+        "avg_unbiased": "-3.25",
+        "avg_epsilon": "0.01",
+        "reading": "[1.0,null]",
+        "reading_unbiased": "[0.5,null]",
+        "reading_epsilon": "0.02",
+        "max": "",
+        "max_unbiased": "",
+        "max_epsilon": "",
     }
     assert second["withheld"] == "budget"
     assert {second[name] for name in ("avg", "reading_unbiased", "max_epsilon")} == {""}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import threading
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 LINES = b"one\ntwo\n\nthree\n"
 
 
-def read(path: Path, **options: bool) -> list[Block]:
-    one = Source(str(path), **options)
+def read(path: Path, *, follow: bool = False, whole: bool = True) -> list[Block]:
+    one = Source(str(path), follow=follow, whole=whole)
     try:
         return list(one.blocks())
     finally:
@@ -48,7 +49,7 @@ def in_pieces(
 
 def cut(text: bytes, at: list[int]) -> list[bytes]:
     places = sorted({place % (len(text) + 1) for place in at} | {0, len(text)})
-    return [text[a:b] for a, b in zip(places, places[1:], strict=False)]
+    return [text[a:b] for a, b in pairwise(places)]
 
 
 TEXTS = st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\r\n", b"\r", b"\xff", b""]), max_size=40)
@@ -128,7 +129,7 @@ def test_what_stands_before_a_gzip_breaks_off_is_handed_out(tmp_path: Path, lost
     path = tmp_path / "in.csv.gz"
     path.write_bytes(gzip.compress(lines)[:-lost])
     one = Source(str(path))
-    blocks = []
+    blocks: list[Block] = []
     with pytest.raises(InputDamaged, match=r"in\.csv\.gz: line \d+: the gzip stream") as damaged:
         blocks.extend(one.blocks())  # keeps what came before the error
     one.close()
