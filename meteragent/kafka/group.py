@@ -72,9 +72,9 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
 
     @property
     def ready(self) -> bool:
-        """Whether the brokers answer, and every partition that is ours is running."""
+        """Whether the brokers answer, and every partition that is ours gets on."""
         heard = time.monotonic() - self.pulse.heard < HEARD_SECONDS
-        return heard and self._joined and all(w.runs for w in self.workers.values())
+        return heard and self._joined and all(w.well for w in self.workers.values())
 
     @property
     def progressed(self) -> float:

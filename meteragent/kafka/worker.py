@@ -9,7 +9,8 @@ has fenced this producer first, so the next transaction fails, and with it goes 
 
 import asyncio
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from aiokafka import ConsumerRecord, TopicPartition
 
@@ -29,9 +30,13 @@ from meteragent.pipeline import Pipeline, Position
 
 FIRST_RETRY_SECONDS = 0.2
 LAST_RETRY_SECONDS = 15.0
+LONG_SECONDS = 10.0
 
 AT_WORK = frozenset({State.RUNNING, State.COMMITTING})
 AWAITING = frozenset({State.FENCING, State.COMMITTING, State.DRAINING})
+
+
+Work = Callable[[], Awaitable[None]]
 
 
 class Worker:
@@ -47,6 +52,7 @@ class Worker:
         self.life = Life()
         self.left = asyncio.Event()
         self.failures = 0
+        self._sound = True
         self.committed_at = time.monotonic()
         """When the last commit was made, or found to have nothing in it."""
         self.estate = inherited or Estate()
@@ -69,6 +75,12 @@ class Worker:
     def runs(self) -> bool:
         """Whether records are taken in."""
         return self.life.state in AT_WORK
+
+    @property
+    def well(self) -> bool:
+        """Whether it runs, has committed since it last failed, and no commit takes long."""
+        due = self.due_since
+        return self.runs and self._sound and (due is None or time.monotonic() - due < LONG_SECONDS)
 
     @property
     def pipeline(self) -> Pipeline | None:
@@ -98,11 +110,11 @@ class Worker:
         return Command.FEED in commands
 
     def _carry_out(self, command: Command) -> None:
-        background = {
+        background: dict[Command, tuple[Work, Event]] = {
             Command.FENCE: (self._fence, Event.FENCED),
             Command.RESTORE: (self._restore, Event.RESTORED),
-            Command.SEND: (self._send, Event.DELIVERED),
-            Command.COMMIT: (self._commit, Event.COMMITTED),
+            Command.SEND: (partial(self._in_time, self._send), Event.DELIVERED),
+            Command.COMMIT: (partial(self._in_time, self._commit), Event.COMMITTED),
             Command.WAIT: (self._wait, Event.RETRY),
         }
         at_once = {
@@ -136,6 +148,7 @@ class Worker:
         """Something went wrong: say it, and start over."""
         if self.life.state not in {State.LOST, State.FAILED}:
             self.failures += 1
+            self._sound = False
             self._around.tell(PartitionFailed(self.partition, error, self._back_off()))
         self.on(Event.ERROR)
 
@@ -243,6 +256,11 @@ class Worker:
 
     # Send and commit: what waits, in one transaction with the position.
 
+    async def _in_time(self, work: Work) -> None:
+        """The brokers abort what takes longer; a client that waits on would wait for ever."""
+        async with asyncio.timeout(self._kafka.transaction_timeout / 1000):
+            await work()
+
     async def _send(self) -> None:
         intake, producer = self.intake, self.estate.producer
         assert intake is not None  # noqa: S101 - a partition that runs has both
@@ -260,6 +278,7 @@ class Worker:
             seconds = time.monotonic() - begun
             self._around.tell(TransactionEnded(self.partition, len(outbox.releases), seconds))
             self.failures = 0
+        self._sound = True
         self.committed_at = time.monotonic()
 
     def bequeath(self) -> Estate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from meteragent.codec import Decoder
 from meteragent.encode import Encoder, reject_document
+from meteragent.ledger_record import load as load_accounts
 from meteragent.pipeline import Assigned, Pipeline
 
 if TYPE_CHECKING:
@@ -113,6 +115,35 @@ async def drawn_again(bootstrap: str, config: Config, partition: int) -> int:
     for window, documents in written.items():
         assert len(set(documents)) == 1, f"a second draw: {window!r}"
     return sum(len(documents) - 1 for documents in written.values())
+
+
+async def assert_paid(
+    bootstrap: str, config: Config, partitions: int, *, lost: bool = False
+) -> None:
+    """Every release stands in its meter's account, and nothing else does, unless it was `lost`.
+
+    The pipeline is not asked: only what the two topics say of each other counts.
+    """
+    for partition in range(partitions):
+        actual = await found(bootstrap, config, partition)
+        for meter, documents in actual.releases.items():
+            policy = next(
+                p for prefix, p in config.policies.items() if meter.decode().startswith(prefix)
+            )
+            costs = {
+                q.query.name: c for q, c in zip(policy.questions, policy.terms.costs, strict=True)
+            }
+            spent: Counter[int] = Counter()
+            windows = [json.loads(document) for document in documents]
+            for window in windows:
+                bucket = window["window_start"] // policy.terms.bucket * policy.terms.bucket
+                spent[bucket] += sum(costs[query] for query in window["epsilon"])
+            ledger = load_accounts(policy.terms, [actual.ledger[meter]])
+            account = ledger.history(0)
+            first = max(account, default=0) - ledger.ring * policy.terms.bucket
+            due = {bucket: nano for bucket, nano in spent.items() if nano and bucket > first}
+            assert len({window["window_start"] for window in windows}) == len(windows), meter
+            assert due.items() <= account.items() if lost else due == account, (meter, due, account)
 
 
 async def assert_exactly_once(bootstrap: str, config: Config, partitions: int) -> tuple[int, int]:
