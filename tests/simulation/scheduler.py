@@ -52,7 +52,7 @@ class Scheduler:
         self.random = Random(seed)
         self.calm = False
         """Whether faults are over."""
-        self.loss = self.random.choice((0.0, 0.01, 0.05))
+        self.loss = self.random.choice((0.0, 0.02, 0.08))
         """How likely a request or its reply is lost."""
         self.trace: list[str] | None = [] if traced else None
         self.steps = 0
