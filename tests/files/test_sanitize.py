@@ -84,6 +84,11 @@ def starts(path: str = "out.jsonl") -> list[float]:
     return [(release["window_start"] - BEGIN) / MINUTE for release in released(path)]
 
 
+def defaults(kind: type[Source | Job]) -> dict[str, Any]:
+    """What it is made with where nothing else is said."""
+    return kind.__init__.__kwdefaults__ or {}
+
+
 def reading_from(piped: TextIO, read: Callable[[int, int], bytes] = os.read) -> object:
     """As if it were standard input."""
     return lambda descriptor, count: read(descriptor or piped.fileno(), count)
@@ -266,7 +271,7 @@ def test_a_window_that_is_not_over_waits_for_the_clock(
 ) -> None:
     (directory / "in.jsonl").write_bytes(readings(0, 14))
     now = BEGIN / 1000 + 14 * 60
-    monkeypatch.setitem(Job.__init__.__kwdefaults__, "wall", lambda: now)
+    monkeypatch.setitem(defaults(Job), "wall", lambda: now)
     assert sanitize("in.jsonl", *OUT, *LEDGER) == Exit.OK
     assert starts() == [0, 5]
     assert "wait for more, or for the clock" in capsys.readouterr().err
@@ -344,9 +349,8 @@ def test_a_growing_file_is_followed(directory: Path, monkeypatch: pytest.MonkeyP
         with path.open("ab") as file:
             file.write(more)
 
-    defaults = Source.__init__.__kwdefaults__, Job.__init__.__kwdefaults__
-    monkeypatch.setitem(defaults[0], "wait", wait)
-    monkeypatch.setitem(defaults[1], "wall", lambda: BEGIN / 1000 + clock[0] * 60)
+    monkeypatch.setitem(defaults(Source), "wait", wait)
+    monkeypatch.setitem(defaults(Job), "wall", lambda: BEGIN / 1000 + clock[0] * 60)
     assert sanitize("in.jsonl", *OUT, *LEDGER, "--follow") == Exit.BUG  # told by `Enough`
     assert starts() == [0, 5, 10]
     clock[0] = 60.0
@@ -366,8 +370,8 @@ def test_a_silent_file_is_left_to_the_clock(
             raise Enough
         return BEGIN / 1000 + minute * 60
 
-    monkeypatch.setitem(Source.__init__.__kwdefaults__, "wait", lambda _: None)
-    monkeypatch.setitem(Job.__init__.__kwdefaults__, "wall", now)
+    monkeypatch.setitem(defaults(Source), "wait", lambda _: None)
+    monkeypatch.setitem(defaults(Job), "wall", now)
     assert sanitize("in.jsonl", *OUT, *LEDGER, "--follow") == Exit.BUG  # told by `Enough`
     assert starts() == [0, 5, 10]
 
@@ -564,9 +568,10 @@ def test_a_reader_that_has_gone_is_charged_nothing(
     reading_end, writing_end = os.pipe()
     os.close(reading_end)
     with monkeypatch.context() as patch, os.fdopen(writing_end, "wb", buffering=0) as gone:
-        patch.setattr(sys, "stdout", io.TextIOWrapper(gone, write_through=True))
+        text = io.TextIOWrapper(gone, write_through=True)
+        patch.setattr(sys, "stdout", text)
         assert sanitize("in.jsonl", *LEDGER) == Exit.PIPE
-        sys.stdout.detach()
+        text.detach()
     assert not [x for x in contents(directory / "spend.db") if x.startswith("INSERT")]
     assert sanitize("in.jsonl", *OUT, *LEDGER) == Exit.OK
     assert len(released()) == 8
