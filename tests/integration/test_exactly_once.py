@@ -193,7 +193,7 @@ def test_a_broker_that_dies_and_comes_back(tmp_path: Path, broker: Broker) -> No
         servers = (await asyncio.to_thread(broker, "start", *QUICK))["bootstrap"]
         async with fleet(tmp_path, servers) as some:
             load = Load(7, steps=24)
-            production = asyncio.create_task(produce(servers, some.config.kafka.input, load, 15))
+            production = asyncio.create_task(produce(servers, some.config.kafka.input, load, 10))
             agent = await some.start()
             await agent.says("partition moved", state="running")
             await asyncio.sleep(2)
@@ -215,7 +215,7 @@ def test_a_cluster_that_loses_a_broker_and_regains_it(
         servers = started["bootstrap"]
         async with fleet(tmp_path, servers) as some:
             load = Load(seed, steps=24)
-            production = asyncio.create_task(produce(servers, some.config.kafka.input, load, 20))
+            production = asyncio.create_task(produce(servers, some.config.kafka.input, load, 14))
             for _ in range(2):
                 await (await some.start()).says("partition moved", state="running")
             for node in draw.sample(("1", "2", "3"), 1 if seed == 1 else 3):
