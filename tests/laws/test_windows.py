@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given
@@ -83,7 +84,7 @@ def batches(readings: list[Reading], cuts: list[int]) -> list[list[Reading]]:
     """Cut between records only: a record is never split over batches."""
     edges = [0, *sorted(cuts), len(readings)]
     whole: list[list[Reading]] = []
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         part = readings[low:high]
         if whole and part and whole[-1] and whole[-1][-1].record == part[0].record:
             whole[-1] += part
