@@ -2,7 +2,7 @@
 
 import os
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, RawDescriptionHelpFormatter, _SubParsersAction
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -76,6 +76,7 @@ def parser() -> ArgumentParser:
         "migrate", help="follow the input to more partitions; the agents must be stopped"
     )
     _takes_config(migrate)
+    _add_accounts(ledger)
 
     config = commands.add_parser("config", help="the configuration").add_subparsers(
         dest="action", metavar="ACTION", required=True
@@ -87,9 +88,23 @@ def parser() -> ArgumentParser:
     return top
 
 
-def _takes_config(command: ArgumentParser) -> None:
+def _add_accounts(ledger: "_SubParsersAction[ArgumentParser]") -> None:
+    show = ledger.add_parser("show", help="one meter: spent, remaining, next refresh, history")
+    show.add_argument("meter", metavar="METER", help="its id")
+    most = ledger.add_parser("top", help="the meters that have spent the most")
+    most.add_argument("--count", type=int, default=10, metavar="N", help="how many (default: 10)")
+    totals = ledger.add_parser("totals", help="all meters of each policy together")
+    for command in (show, most, totals):
+        _takes_config(command, required=False)
+        command.add_argument(
+            "--ledger", type=Path, metavar="FILE", help="the SQLite file of `sanitize`, not Kafka"
+        )
+        command.add_argument("--csv", action="store_true", help="for programs")
+
+
+def _takes_config(command: ArgumentParser, *, required: bool = True) -> None:
     command.add_argument(
-        "-c", "--config", type=Path, required=True, metavar="FILE", help="the configuration"
+        "-c", "--config", type=Path, required=required, metavar="FILE", help="the configuration"
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from meteragent.domain import Domain
 from meteragent.errors import InvalidSetting
-from meteragent.exact import NANO, decimal
+from meteragent.exact import NANO, decimal, nano
 from meteragent.leakage import Frame
 from meteragent.ledger import Terms
 from meteragent.query import Query, query
@@ -19,6 +19,7 @@ RELEASE_SCHEMA = "meteragent.release/1"
 POLICY_SCHEMA = "meteragent.policy/1"
 DIGEST_BYTES = 16
 MOST_SLOTS = 100_000
+_TIMES = ("size", "interval", "hop", "grace", "idle", "horizon")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +185,22 @@ class Policy:
     def document(self) -> dict[str, Any]:
         """The whole policy, as published once under its id."""
         return {**self._promised(), "policy": self.id}
+
+
+def policy_of(document: dict[str, Any]) -> Policy:
+    """The policy that was published so: the inverse of `document`."""
+    return Policy(
+        domain=Domain(*(Decimal(document[name]) for name in ("minimum", "maximum", "step"))),
+        questions=tuple(
+            Question(query(name), nano("epsilon", epsilon))
+            for name, epsilon in document["epsilon_per_watt"]
+        ),
+        budget=nano("budget", document["budget_per_watt"]),
+        min_coverage=Decimal(document["min_coverage"]),
+        presence=document["presence"],
+        on_exhausted=document["on_exhausted"],
+        **{name: document[f"{name}_ms"] for name in _TIMES},
+    )
 
 
 def _digest(document: dict[str, Any]) -> bytes:

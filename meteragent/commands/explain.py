@@ -2,10 +2,9 @@
 
 import json
 import os
-import shutil
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from textwrap import wrap
 
@@ -13,10 +12,9 @@ from meteragent.config import Config, load
 from meteragent.exits import Exit
 from meteragent.explain import explain
 from meteragent.explanation import EXPLANATION_SCHEMA, Answer, Explanation, Seen
+from meteragent.layout import Row, columns, table
 from meteragent.words import factor, significant
 
-NARROWEST, WIDEST = 40, 100
-GAP = "  "
 ERRORS = ("noise", "error", "at minimum", "90 %", "at minimum", "bits", "times", "plus")
 MEASURES = (
     "Watts: the noise's scale; the expected error, and the error that 90 % of answers stay "
@@ -24,8 +22,6 @@ MEASURES = (
     "answer adds to any adversary's knowledge of the level: times multiplies a chance of success, "
     "plus is added to it."
 )
-
-Row = Sequence[str]
 
 
 def run(arguments: Namespace) -> Exit:
@@ -35,9 +31,7 @@ def run(arguments: Namespace) -> Exit:
         told = {"schema": EXPLANATION_SCHEMA, "policies": [*map(asdict, explained)]}
         sys.stdout.write(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     else:
-        columns = shutil.get_terminal_size().columns
-        width = min(max(columns, NARROWEST), WIDEST)
-        sys.stdout.write("\n\n".join(text(one, width) for one in explained) + "\n")
+        sys.stdout.write("\n\n".join(text(one, columns()) for one in explained) + "\n")
     return Exit.OK
 
 
@@ -91,28 +85,3 @@ def _notes(loads: tuple[Seen, ...]) -> Iterator[str]:
     yield f"Loads: {'; '.join(f'{seen.load}, {seen.meaning}' for seen in loads)}."
     if any(seen.capped for seen in loads):
         yield "* as much as the budget lets all releases tell of it."
-
-
-def table(rows: Iterator[Row], width: int) -> list[str]:
-    """Columns where they fit, the first to the left; else a paragraph for each row."""
-    header, *body = rows
-    widths = [max(map(len, column)) for column in zip(header, *body, strict=True)]
-    if sum(widths) + len(GAP) * (len(widths) - 1) <= width:
-        return [_line(row, widths) for row in (header, *body)]
-    return [
-        line
-        for name, *cells in body
-        for line in wrap(
-            f"{name}: {', '.join(f'{h} {c}' for h, c in zip(header[1:], cells, strict=True))}",
-            width,
-            subsequent_indent=GAP,
-        )
-    ]
-
-
-def _line(row: Row, widths: list[int]) -> str:
-    first, *others = (
-        cell.rjust(size) if number else cell.ljust(size)
-        for number, (cell, size) in enumerate(zip(row, widths, strict=True))
-    )
-    return GAP.join((first, *others)).rstrip()

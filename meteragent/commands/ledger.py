@@ -1,17 +1,236 @@
 """`ledger`: what meters have spent, and where it is written down."""
 
 import asyncio
+import csv
+import json
 import os
 import sys
 from argparse import Namespace
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
-from meteragent.config import load
+from meteragent.config import Config, load
+from meteragent.errors import InvalidSetting, LedgerDamaged
 from meteragent.exits import Exit
-from meteragent.kafka.migrate import migrate
+from meteragent.files.ledger import Kept, look
+from meteragent.layout import Row, columns, table
+from meteragent.ledger import NEVER
+from meteragent.policy import policy_of
+from meteragent.statement import (
+    Account,
+    Shelf,
+    Statement,
+    accounts,
+    dearest,
+    statement,
+    totals,
+)
+from meteragent.words import per_watt_text, power_text, time_text
+
+RADIUS = Decimal(100)
+"""At which epsilon is told where no configuration says another: its default."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def run(arguments: Namespace) -> Exit:
+    """Show accounts, or move them."""
+    return ACTIONS[arguments.action](arguments)
+
+
+def _migrate(arguments: Namespace) -> Exit:
     """Move accounts to where their meters' readings are now."""
+    from meteragent.kafka.migrate import migrate  # noqa: PLC0415 - aiokafka takes its time to load
+
     moved = asyncio.run(migrate(load(arguments.config, os.environ)))
     sys.stdout.write(f"{moved} accounts moved\n")
+    return Exit.OK
+
+
+def _show(arguments: Namespace) -> Exit:
+    shelves, records = _kept(arguments, arguments.meter)
+    record = records.get(arguments.meter)
+    if record is None:
+        raise InvalidSetting(
+            "METER", "has no account here", "write an id that `meteragent ledger top` knows"
+        )
+    found = statement(shelves, arguments.meter, record)
+    if arguments.csv:
+        return _write_csv(_history(found))
+    _say_what_is_spent(found)
+    return Exit.OK
+
+
+def _top(arguments: Namespace) -> Exit:
+    if arguments.count < 1:
+        raise InvalidSetting("--count", "is below 1", "write for example 10")
+    found = _accounts(*_kept(arguments))
+    return _write((_TOP, *map(_spent, dearest(found, arguments.count))), arguments)
+
+
+def _totals(arguments: Namespace) -> Exit:
+    shelves, records = _kept(arguments)
+    rows = (
+        (
+            total.shelf.name,
+            str(total.meters),
+            str(total.exhausted),
+            *_amounts(total.shelf, total.spent, total.remaining),
+        )
+        for total in totals(shelves, _accounts(shelves, records))
+    )
+    return _write((("policy", "meters", "exhausted", *_AMOUNTS), *rows), arguments)
+
+
+ACTIONS = {"migrate": _migrate, "show": _show, "top": _top, "totals": _totals}
+
+
+# Where accounts are kept.
+
+
+def _kept(arguments: Namespace, meter: str | None = None) -> tuple[list[Shelf], dict[str, bytes]]:
+    """The policies, and the records of all meters, or of one."""
+    config = load(arguments.config, os.environ) if arguments.config else None
+    if arguments.ledger is not None:
+        kept = look(arguments.ledger)
+        return (_shelves(config) if config else [_only_shelf(kept)]), kept.accounts
+    if config is None:
+        raise InvalidSetting("-c", "is missing", "name the configuration, or an SQLite --ledger")
+    return _shelves(config), asyncio.run(_from_kafka(config, meter))
+
+
+async def _from_kafka(config: Config, meter: str | None) -> dict[str, bytes]:
+    from meteragent.kafka import accounts as topic  # noqa: PLC0415 - as above
+
+    return await (topic.everybody(config) if meter is None else topic.of_meter(config, meter))
+
+
+def _shelves(config: Config) -> list[Shelf]:
+    return [Shelf(s.name, s.match, s.policy, s.radius) for s in config.policy]
+
+
+def _only_shelf(kept: Kept) -> Shelf:
+    """The policy that a file was written under, if it was but one."""
+    if len(kept.policies) != 1:
+        raise InvalidSetting(
+            "--ledger",
+            f"was kept under {len(kept.policies)} policies",
+            "name the configuration with -c",
+        )
+    [(name, document)] = kept.policies.items()
+    try:
+        policy = policy_of(json.loads(document))
+    except (ValueError, KeyError, TypeError, ArithmeticError):
+        raise LedgerDamaged("a policy in the ledger is not one that is known here") from None
+    if policy.id != name:
+        raise LedgerDamaged("a policy in the ledger is not the one that its id is of")
+    return Shelf(name, "", policy, RADIUS)
+
+
+def _accounts(shelves: list[Shelf], records: dict[str, bytes]) -> list[Account]:
+    found = accounts(shelves, records)
+    if others := len(records) - len(found):
+        sys.stderr.write(f"meteragent: {others} accounts are of meters that no policy is for\n")
+    return found
+
+
+# How they are told.
+
+_AMOUNTS = ("radius_watts", "spent", "remaining", "spent_per_watt", "remaining_per_watt")
+_TOP = ("meter", "policy", *_AMOUNTS, "decided_until")
+
+
+def _amounts(shelf: Shelf, spent: int, remaining: int) -> Row:
+    return (
+        f"{shelf.radius.normalize():f}",
+        shelf.epsilon(spent),
+        shelf.epsilon(remaining),
+        per_watt_text(spent),
+        per_watt_text(remaining),
+    )
+
+
+def _spent(account: Account) -> Row:
+    amounts = _amounts(account.shelf, account.spent, account.remaining)
+    return (_shown(account.meter), account.shelf.name, *amounts, _moment(account.until))
+
+
+def _history(found: Statement) -> Iterable[Row]:
+    shelf = found.account.shelf
+    yield ("start", "spent", "spent_per_watt")
+    for start, nano in found.history:
+        yield (_moment(start), shelf.epsilon(nano), per_watt_text(nano))
+
+
+def _say_what_is_spent(found: Statement) -> None:
+    account, shelf = found.account, found.account.shelf
+    policy, told = (
+        shelf.policy,
+        [f"{_shown(account.meter)}: policy {shelf.name} ({shelf.policy.id})"],
+    )
+    told += [f"windows are decided until {_moment(account.until)}", ""]
+    horizon, radius = time_text(policy.horizon), power_text(shelf.radius)
+    amounts = (
+        ("spent", account.spent),
+        ("remaining", account.remaining),
+        ("budget", policy.budget),
+    )
+    told += table(
+        [
+            (f"in {horizon}", f"epsilon at {radius}", "per watt"),
+            *((name, shelf.epsilon(nano), per_watt_text(nano)) for name, nano in amounts),
+        ],
+        columns(),
+    )
+    if found.refresh:
+        when, nano = found.refresh
+        told.append(
+            f"next refresh: {shelf.epsilon(nano)} ({per_watt_text(nano)} per watt) from the window "
+            f"of {_moment(when)} on"
+        )
+    told += ["", *table(_history(found), columns())]
+    sys.stdout.write("".join(f"{line}\n" for line in told))
+
+
+def _balance(account: Account) -> Iterable[Row]:
+    shelf = account.shelf
+    budget = shelf.policy.budget
+    yield (
+        f"in {time_text(shelf.policy.horizon)}",
+        f"epsilon at {power_text(shelf.radius)}",
+        "per watt",
+    )
+    amounts = {"spent": account.spent, "remaining": account.remaining, "budget": budget}
+    for name, nano in amounts.items():
+        yield (name, shelf.epsilon(nano), per_watt_text(nano))
+
+
+def _moment(milliseconds: int) -> str:
+    """As RFC 3339."""
+    if milliseconds == NEVER:
+        return "never"
+    moment = _EPOCH + timedelta(milliseconds=milliseconds)
+    form = "milliseconds" if milliseconds % 1000 else "seconds"
+    return moment.isoformat(timespec=form).replace("+00:00", "Z")
+
+
+def _shown(meter: str) -> str:
+    """An id that does nothing to a terminal."""
+    return meter if meter.isprintable() else ascii(meter)
+
+
+def _write(rows: Iterable[Row], arguments: Namespace) -> Exit:
+    """All for programs; for people, what a line has room for."""
+    if arguments.csv:
+        return _write_csv(rows)
+    header, *body = rows
+    kept = [place for place, name in enumerate(header) if not name.endswith("_per_watt")]
+    titles = [name.replace("_", " ") for name in header]
+    lines = table(([row[place] for place in kept] for row in (titles, *body)), columns())
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return Exit.OK
+
+
+def _write_csv(rows: Iterable[Row]) -> Exit:
+    csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
     return Exit.OK

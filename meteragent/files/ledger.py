@@ -16,7 +16,9 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from meteragent.errors import FileRefused, LedgerBusy, LedgerDamaged
 from meteragent.files.totals import Totals
@@ -77,10 +79,12 @@ class SqliteLedger:
 
     def _prepare(self) -> None:
         run = self._database.execute
-        [[application]], [[version]] = run("PRAGMA application_id"), run("PRAGMA user_version")
-        [[tables]] = run("SELECT count(*) FROM sqlite_schema")
-        if (application, version) != (_APPLICATION, _VERSION) and (tables or application):
-            raise LedgerDamaged(f"{self.path}: is not a ledger of a version that is known here")
+        [[application]], [[tables]] = (
+            run("PRAGMA application_id"),
+            run("SELECT count(*) FROM sqlite_schema"),
+        )
+        if tables or application:
+            _refuse_foreign(self._database, self.path)
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = FULL")
         if not tables:
@@ -156,6 +160,37 @@ class SqliteLedger:
 
     def _told(self) -> "_Told":
         return _Told(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a ledger says to somebody who only looks."""
+
+    accounts: dict[str, bytes]
+    policies: dict[str, str]
+    """Id -> document."""
+
+
+def look(path: Path) -> Kept:
+    """Read a ledger, also while a job writes it. It is neither made nor changed."""
+    if not path.is_file():
+        raise FileRefused(str(path), "is no file", "name the --ledger of a `sanitize`")
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    with _Told(str(path)), closing(database):
+        run = database.execute
+        run("BEGIN")  # one moment for both tables
+        _refuse_foreign(database, str(path))
+        return Kept(
+            dict(run("SELECT meter, record FROM account")),
+            dict(run("SELECT id, document FROM policy")),
+        )
+
+
+def _refuse_foreign(database: sqlite3.Connection, path: str) -> None:
+    pragmas = ("application_id", "user_version")
+    found = tuple(database.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas)
+    if found != (_APPLICATION, _VERSION):
+        raise LedgerDamaged(f"{path}: is not a ledger of a version that is known here")
 
 
 @dataclass(frozen=True, slots=True)

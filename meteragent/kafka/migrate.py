@@ -46,9 +46,15 @@ async def migrate(config: Config) -> int:
         await clients.close(writer)
 
 
+def home_of(meter: str, partitions: int) -> int:
+    """The partition that Kafka's clients choose for a meter by default."""
+    home: int = (murmur2(meter.encode()) & _POSITIVE) % partitions
+    return home
+
+
 async def _move(writer: AIOKafkaProducer, config: Config, partition: int, wanted: int) -> int:
     accounts = await restore.accounts(config.kafka, partition)
-    homes = {meter: (murmur2(meter.encode()) & _POSITIVE) % wanted for meter in accounts}
+    homes = {meter: home_of(meter, wanted) for meter in accounts}
     leaving = iter([meter for meter, home in homes.items() if home != partition])
     moved = 0
     while some := list(islice(leaving, AT_ONCE)):

@@ -23,7 +23,7 @@ CORE = (
     *("exact", "errors", "domain", "query", "mechanism", "entropy", "ledger", "ledger_record"),
     *("leakage", "policy", "record", "chunk", "codec", "encode", "schema", "window", "pipeline"),
     *("columns", "ring", "release", "lane", "partition"),
-    *("words", "everyday", "explanation", "explain", "doubts"),
+    *("words", "everyday", "explanation", "explain", "doubts", "statement"),
 )
 IMPURE = (
     *("asyncio", "threading", "multiprocessing", "concurrent", "subprocess", "signal"),
