@@ -9,7 +9,7 @@
     ├── BrokerUnreachable      Kafka does not answer                           (retriable)
     ├── BrokerRefused          Kafka answers, and lets us not in
     ├── TopicsUnfit            topics are missing, or not as they must be
-    ├── NotDrained             windows are open, or agents run, where none may
+    ├── NotDrained             windows are open, or agents run, where none may  (retriable)
     ├── ForeignCommit          the group's offsets were committed by something else
     ├── TopicReplaced          the group's offsets are not of this input topic
     ├── PartitionsChanged      the input has other partitions than it had      (retriable)
@@ -95,6 +95,12 @@ class TopicsUnfit(MeterAgentError):
         self.problems = problems
 
 
+class NotDrained(MeterAgentError):
+    """Accounts cannot move while windows are open or agents run; that will pass."""
+
+    retriable: ClassVar[bool] = True
+
+
 class ForeignCommit(MeterAgentError):
     """The committed offset is not one of ours, so nobody knows what it means for windows."""
 
@@ -105,6 +111,30 @@ class ForeignCommit(MeterAgentError):
         )
         self.group = group
         self.partition = partition
+
+
+class TopicReplaced(MeterAgentError):
+    """The committed offset lies beyond the end: the topic was deleted and made anew."""
+
+    def __init__(self, topic: str, partition: int) -> None:
+        super().__init__(
+            f"kafka.input: {topic} ends before the offset that was committed in partition "
+            f"{partition}: it is not the topic that was read before; write another kafka.group"
+        )
+        self.topic = topic
+        self.partition = partition
+
+
+class PartitionsChanged(MeterAgentError):
+    """Accounts may not lie where they are looked for: the topics must be judged anew."""
+
+    retriable: ClassVar[bool] = True
+
+    def __init__(self, topic: str, before: int, now: int) -> None:
+        super().__init__(f"kafka.input: {topic} had {before} partitions and has {now} now")
+        self.topic = topic
+        self.before = before
+        self.now = now
 
 
 class InputDamaged(MeterAgentError):
@@ -146,33 +176,3 @@ class LedgerBusy(MeterAgentError):
     def __init__(self, path: str) -> None:
         super().__init__(f"{path}: another process uses this ledger; wait for it, or name another")
         self.path = path
-
-
-class TopicReplaced(MeterAgentError):
-    """The committed offset lies beyond the end: the topic was deleted and made anew."""
-
-    def __init__(self, topic: str, partition: int) -> None:
-        super().__init__(
-            f"kafka.input: {topic} ends before the offset that was committed in partition "
-            f"{partition}: it is not the topic that was read before; write another kafka.group"
-        )
-        self.topic = topic
-        self.partition = partition
-
-
-class PartitionsChanged(MeterAgentError):
-    """Accounts may not lie where they are looked for: the topics must be judged anew."""
-
-    retriable: ClassVar[bool] = True
-
-    def __init__(self, topic: str, before: int, now: int) -> None:
-        super().__init__(f"kafka.input: {topic} had {before} partitions and has {now} now")
-        self.topic = topic
-        self.before = before
-        self.now = now
-
-
-class NotDrained(MeterAgentError):
-    """Accounts cannot move while windows are open or agents run; that will pass."""
-
-    retriable: ClassVar[bool] = True
