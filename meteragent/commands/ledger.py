@@ -164,24 +164,12 @@ def _history(found: Statement) -> Iterable[Row]:
 
 def _say_what_is_spent(found: Statement) -> None:
     account, shelf = found.account, found.account.shelf
-    policy, told = (
-        shelf.policy,
-        [f"{_shown(account.meter)}: policy {shelf.name} ({shelf.policy.id})"],
-    )
-    told += [f"windows are decided until {_moment(account.until)}", ""]
-    horizon, radius = time_text(policy.horizon), power_text(shelf.radius)
-    amounts = (
-        ("spent", account.spent),
-        ("remaining", account.remaining),
-        ("budget", policy.budget),
-    )
-    told += table(
-        [
-            (f"in {horizon}", f"epsilon at {radius}", "per watt"),
-            *((name, shelf.epsilon(nano), per_watt_text(nano)) for name, nano in amounts),
-        ],
-        columns(),
-    )
+    told = [
+        f"{_shown(account.meter)}: policy {shelf.name} ({shelf.policy.id})",
+        f"windows are decided until {_moment(account.until)}",
+        "",
+        *table(_balance(account), columns()),
+    ]
     if found.refresh:
         when, nano = found.refresh
         told.append(
@@ -193,14 +181,13 @@ def _say_what_is_spent(found: Statement) -> None:
 
 
 def _balance(account: Account) -> Iterable[Row]:
-    shelf = account.shelf
-    budget = shelf.policy.budget
+    shelf, policy = account.shelf, account.shelf.policy
     yield (
-        f"in {time_text(shelf.policy.horizon)}",
+        f"in {time_text(policy.horizon)}",
         f"epsilon at {power_text(shelf.radius)}",
         "per watt",
     )
-    amounts = {"spent": account.spent, "remaining": account.remaining, "budget": budget}
+    amounts = {"spent": account.spent, "remaining": account.remaining, "budget": policy.budget}
     for name, nano in amounts.items():
         yield (name, shelf.epsilon(nano), per_watt_text(nano))
 
