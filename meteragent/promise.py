@@ -3,20 +3,15 @@
 All of it follows from the configuration, so it may be shown to everybody.
 """
 
-import math
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 
 from meteragent.config import Config
 from meteragent.exact import NANO
 from meteragent.leakage import bits, multiplicative_capacity
 from meteragent.mechanism import TruncatedGeometric
 from meteragent.policy import Policy, Question
-from meteragent.units import format_duration, format_watts
-
-NO_BOUND = 1e6
-"""Odds beyond a million to one bound nothing that people would call a doubt."""
+from meteragent.words import at_most, listed, power_text, time_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +58,7 @@ def promises(config: Config) -> dict[str, Promise]:
         window = sum(policy.terms.costs) * radius / NANO
         budget = policy.budget * radius / NANO
         answers = tuple(_answer(policy, question, radius) for question in policy.questions)
-        words = _words(policy, _spaced(format_watts(settings.radius)), window, budget)
+        words = _words(policy, settings.radius, window, budget)
         found.setdefault(
             policy.id, Promise("+".join(names), policy, radius, budget, answers, words)
         )
@@ -84,31 +79,11 @@ def _answer(policy: Policy, question: Question, radius: float) -> Answer:
     )
 
 
-def _words(policy: Policy, radius: str, window: float, budget: float) -> str:
-    size, horizon = (_spaced(format_duration(time)) for time in (policy.size, policy.horizon))
-    asked = _listed(question.query.name for question in policy.questions)
+def _words(policy: Policy, radius: Decimal, window: float, budget: float) -> str:
+    size, horizon = time_text(policy.size), time_text(policy.horizon)
+    asked = listed(question.query.name for question in policy.questions)
     return (
-        f"Someone who knows every reading to within {radius} improves the odds of any guess "
-        f"{times(window)} from one {size} window ({asked}), "
-        f"and {times(budget)} from everything that is released in {horizon}."
+        f"Someone who knows every reading to within {power_text(radius / 2)} either way improves "
+        f"the odds of any guess {at_most(window)} from one {size} window ({asked}), "
+        f"and {at_most(budget)} from everything that is released in {horizon}."
     )
-
-
-def times(epsilon: float) -> str:
-    """What a loss does to odds, in words."""
-    factor = math.exp(min(epsilon, 700.0))
-    if factor > NO_BOUND:
-        return "without a bound that protects"
-    digits = 2 if factor < 10 else 0  # noqa: PLR2004 - two decimals of one digit
-    return f"by at most {factor:,.{digits}f} times"
-
-
-def _listed(names: Iterable[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def _spaced(text: str) -> str:
-    """`1h30m` as people write it: 1 h 30 min."""
-    parts = re.findall(r"([-\d.]+)([A-Za-z]+)", text)
-    return " ".join(f"{number} {'min' if unit == 'm' else unit}" for number, unit in parts)

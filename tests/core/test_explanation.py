@@ -22,7 +22,7 @@ from meteragent.leakage import Load
 from meteragent.ledger import Ledger
 from meteragent.policy import Policy, question
 from meteragent.query import answer
-from meteragent.words import factor, listed, significant, time_text
+from meteragent.words import at_most, factor, listed, significant, time_text
 from tests.statistical.judge import FALSE_POSITIVE, margin_of_mean
 
 if TYPE_CHECKING:
@@ -353,6 +353,20 @@ def test_what_protects_little_or_does_not_last_is_warned_of(
 def test_a_bound_is_never_said_to_be_smaller_than_it_is(log_odds: float) -> None:
     said = float(factor(log_odds).removeprefix("x").replace(",", ""))
     assert math.exp(log_odds) <= said <= math.exp(log_odds) * 1.01 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("log_odds", "words"),
+    [
+        (0.5, "by at most x1.65"),
+        (1.5, "by at most x4.49"),
+        (9, "by at most x8,110"),
+        (14, "without a bound that protects"),
+        (10_000, "without a bound that protects"),
+    ],
+)
+def test_a_bound_that_protects_nothing_is_called_none(log_odds: float, words: str) -> None:
+    assert at_most(log_odds) == words
 
 
 @pytest.mark.parametrize(
