@@ -127,12 +127,15 @@ class Pipeline:
         """
         if not self._announced and any(lane.store.due(now) for lane in self._lanes):
             self._announced.append((self._processed, now))
-        return bool(self._announced)
+        return self.announced
 
     @property
     def announced(self) -> bool:
-        """Whether a tick is to be kept: then nothing must be fed before it is."""
-        return bool(self._announced)
+        """Whether a tick is to be kept: then nothing must be fed before it is.
+
+        One that a restored position holds is not, until all that came before it is read again.
+        """
+        return bool(self._announced) and self._announced[0][0] <= self._processed
 
     def keep(self, committed: Position) -> Iterator[Step]:
         """Tick as announced, if that is committed. Precondition: nothing was fed since."""

@@ -7,8 +7,9 @@ from functools import cache, lru_cache
 from meteragent.ledger import NEVER, Terms
 from meteragent.ledger_record import load
 from meteragent.pipeline import Position
+from tests.simulation.intake import Release, releases
 from tests.simulation.kafka_model import Kafka, Transaction
-from tests.simulation.worker import LEDGER, REJECTED, SANITIZED, Release, releases
+from tests.simulation.worker import LEDGER, REJECTED, SANITIZED
 from tests.simulation.world import PARTITIONS, World
 
 Window = tuple[str, int]

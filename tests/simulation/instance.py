@@ -2,6 +2,7 @@
 
 from meteragent.partition import Event, State
 from tests.simulation.client import Consumer
+from tests.simulation.intake import Estate
 from tests.simulation.kafka_model import Kafka
 from tests.simulation.scheduler import Scheduler, Task
 from tests.simulation.worker import READINGS, Around, Design, Worker
@@ -50,6 +51,7 @@ class Instance:
         self._scheduler = scheduler
         self._nature = nature
         self.workers: dict[int, Worker] = {}
+        self._left: list[Worker] = []
         self.rejoining = False
         """Whether it has given its partitions up, and waits for new ones."""
         self._consumer = Consumer(kafka, READINGS)
@@ -70,6 +72,7 @@ class Instance:
         for worker in leaving:
             worker.on(Event.TIMEOUT)
         self.workers.clear()
+        self._left = leaving
         yield "drained"
         waiting.append(self)
 
@@ -77,9 +80,19 @@ class Instance:
         """Begin with these partitions."""
         self.rejoining = False
         self._consumer.assign(partitions)
+        estates = self._hand_on(partitions)
         for partition in partitions:
-            worker = self.workers[partition] = Worker(self._around, partition)
+            worker = Worker(self._around, partition, estates.get(partition))
+            self.workers[partition] = worker
             worker.on(Event.BEGIN)
+
+    def _hand_on(self, partitions: list[int]) -> dict[int, Estate]:
+        """What was left whole of these partitions; what was left of others is thrown away."""
+        whole = {w.partition: w for w in self._left if w.whole}
+        for partition in whole.keys() - set(partitions):
+            whole.pop(partition).discard()
+        self._left = []
+        return {partition: worker.bequeath() for partition, worker in whole.items()}
 
     # Our side.
 
@@ -89,13 +102,13 @@ class Instance:
         while True:
             yield self._has_work
             often = 1.0 if self._scheduler.calm else 0.3
-            polled_for = {p: worker.pipeline for p, worker in self.workers.items()}
+            sought = {p: worker.sought for p, worker in self.workers.items()}
             yield "polls"
             portions = self._consumer.getmany(random.randint(1, 4))
             yield f"fetched {portions}"
             for partition, records in portions.items():
                 if partition in self.workers:
-                    yield from self.workers[partition].take(records, polled_for.get(partition))
+                    yield from self.workers[partition].take(records, sought.get(partition))
             for worker in list(self.workers.values()):
                 if self._consumer.caught_up(worker.partition) and random.random() < often:
                     yield from worker.pass_time(self._nature.now)
@@ -108,12 +121,12 @@ class Instance:
 
     def _is_needed(self, worker: Worker) -> bool:
         return (
-            worker.pipeline is not None
+            worker.intake is not None
             and worker.life.state is State.RUNNING
             and not (
                 self._consumer.caught_up(worker.partition)
                 and worker.at_rest
-                and worker.pipeline.clock >= self._nature.now
+                and worker.intake.pipeline.clock >= self._nature.now
             )
         )
 

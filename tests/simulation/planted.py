@@ -9,8 +9,9 @@ from meteragent.entropy import Entropy, NoiseKey
 from meteragent.partition import TABLE, Command, Event, State
 from meteragent.pipeline import Pipeline, Position
 from tests.simulation.client import Delivery
+from tests.simulation.intake import Outbox
 from tests.simulation.scheduler import Steps
-from tests.simulation.worker import LEDGER, Batches, Design, Outbox
+from tests.simulation.worker import LEDGER, Batches, Design
 
 
 class CommitsBeforeDelivery(Design):
@@ -87,6 +88,12 @@ class TicksAtOnce(Design):
     """The wall clock closes windows before it is committed that it does."""
 
     announces_ticks = False
+
+
+class InheritsRuins(Design):
+    """A partition that comes back is gone on with, though its last commit did not end."""
+
+    inherits_anything = True
 
 
 class FeedsStaleRecords(Design):

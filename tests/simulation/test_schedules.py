@@ -53,15 +53,16 @@ def test_none_of_many_schedules_does(block: int) -> None:
 @pytest.mark.parametrize(
     ("bug", "seeds", "symptom"),
     [
-        (planted.CommitsBeforeDelivery, 100, "the ledger of"),
-        (planted.CommitsAtOnce, 50, "the ledger of"),
-        (planted.RestoresBeforeFencing, 200, "released twice"),
+        (planted.CommitsBeforeDelivery, 100, "Broken"),
+        (planted.CommitsAtOnce, 50, "Broken"),
+        (planted.RestoresBeforeFencing, 200, "Broken"),
         (planted.PassesOpenWindows, 20, "lost"),
-        (planted.DrawsAnew, 100, "a second draw"),
-        (planted.NeverForgets, 400, "the ledger of"),
+        (planted.DrawsAnew, 200, "a second draw"),
+        (planted.NeverForgets, 400, "Broken"),
         (planted.RestoresAborted, 50, "the ledger of"),
         (planted.LeavesLedgerOut, 20, "releases and no account"),
-        (planted.FeedsStaleRecords, 600, "lost"),
+        (planted.InheritsRuins, 400, "Broken"),
+        (planted.FeedsStaleRecords, 1000, "Broken"),
     ],
 )
 def test_a_planted_bug_is_found(bug: type[Design], seeds: int, symptom: str) -> None:
@@ -69,7 +70,7 @@ def test_a_planted_bug_is_found(bug: type[Design], seeds: int, symptom: str) -> 
 
 
 def test_a_tick_that_is_not_committed_first_is_found() -> None:
-    assert is_found(planted.TicksAtOnce, range(100), "a second draw", punctual=False)
+    assert is_found(planted.TicksAtOnce, range(400), "a second draw", punctual=False)
 
 
 def is_found(bug: type[Design], seeds: range, symptom: str, *, punctual: bool) -> bool:

@@ -4,17 +4,20 @@ Where the real one awaits, this one yields; what is done without an await there 
 here. A `Design` names the parts, so that tests can plant a bug into any of them.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from meteragent.encode import Encoder
 from meteragent.partition import TABLE, Answer, Command, Event, Life, State
-from meteragent.pipeline import START, Pipeline, Position, Step
+from meteragent.pipeline import START, Pipeline, Position
 from tests.simulation.client import Consumer, Delivery, Producer, Refused
+from tests.simulation.intake import Estate, Intake, Outbox
 from tests.simulation.kafka_model import Fenced, Kafka
 from tests.simulation.scheduler import Lost, Running, Scheduler, Steps, Task
 from tests.simulation.world import KEY, MAX_METERS, MAX_SKEW, World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 READINGS, SANITIZED, LEDGER, REJECTED = "readings", "sanitized", "ledger", "rejected"
 GROUP = "group"
@@ -22,26 +25,6 @@ AT_WORK = frozenset({State.RUNNING, State.COMMITTING})
 Accounts = dict[str, bytes]
 
 _encode = Encoder().encode
-
-
-class Release(NamedTuple):
-    """A decided window as it is published, and what it costs."""
-
-    start: int
-    cost: int
-    document: bytes
-
-
-@dataclass
-class Outbox:
-    """What the next transaction will hold."""
-
-    releases: list[tuple[str, Release]] = field(default_factory=list)
-    accounts: Accounts = field(default_factory=dict)
-    rejects: list[tuple[str, tuple[int, str]]] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.releases) + len(self.rejects)
 
 
 @dataclass
@@ -59,28 +42,32 @@ class Around:
 class Worker:
     """One assignment of one partition."""
 
-    def __init__(self, around: Around, partition: int) -> None:
+    def __init__(self, around: Around, partition: int, inherited: Estate | None = None) -> None:
         self.around = around
         self.partition = partition
         self.name = f"{around.home}/{partition}"
         self.life = Life(around.design.table)
         self.left = False
-        self.pipeline: Pipeline | None = None
-        self.outbox = Outbox()
-        self.committed: Position | None = None
-        self._producer: Producer | None = None
+        self.estate = inherited or Estate()
+        self.sought: object = None
+        """The last time that the consumer was sent to a record of this partition."""
+        self.whole = False
+        """Whether it has left its estate as another worker may go on with it."""
         self._task: Running | None = None
-        self._in_transaction = False
-        self._announced = False
-        """Whether a tick is to be committed before anything else happens."""
-        self._begin = 0
-        self._settled = True
-        self._sent = START
-        self._deliveries: list[Delivery] = []
+        self._sent: Position | None = None
+
+    @property
+    def intake(self) -> Intake | None:
+        """What takes records in, once it is restored."""
+        return self.estate.intake
 
     def on(self, event: Event) -> bool:
         """Take an event; answer whether records are to be fed now."""
+        before = self.life.state
         commands = self.life.on(event)
+        if self.life.state is not before:
+            ends_well = event is Event.COMMITTED or self.around.design.inherits_anything
+            self.whole = self.life.state is State.LOST and ends_well
         if self.around.scheduler.trace is not None:
             orders = " ".join(c.value for c in commands)
             said = f"{event.value} -> {self.life.state.value} [{orders}]"
@@ -114,10 +101,13 @@ class Worker:
             try:
                 yield from work
             except (Fenced, Lost, Refused) as error:
+                if self._task is not self.around.scheduler.current:
+                    return
                 self.around.scheduler.say(self.name, f"{type(error).__name__}: {error}")
                 self.on(Event.ERROR)
             else:
-                self.on(done)
+                if self._task is self.around.scheduler.current:
+                    self.on(done)
 
         name = f"{self.name} until {done.value}"
         self._task = self.around.scheduler.start(name, until_done(), self.around.home)
@@ -128,18 +118,27 @@ class Worker:
     @property
     def at_rest(self) -> bool:
         """Whether all there was to commit is committed."""
-        pipeline, position = self.pipeline, self.around.design.position
-        return pipeline is not None and not self.outbox and self.committed == position(pipeline)
+        intake, position = self.intake, self.around.design.position
+        return (
+            intake is not None
+            and not intake.outbox
+            and self.estate.committed == position(intake.pipeline)
+        )
 
     # Fence, restore, seek: from nothing to running.
 
     def _fence(self) -> Steps[None]:
+        if self.estate.producer is not None:
+            return  # inherited
         around = self.around
         name = f"{GROUP}-{self.partition}"
-        self._producer = Producer(around.kafka, around.scheduler, name, around.home)
-        yield from self._producer.start()
+        self.estate.producer = Producer(around.kafka, around.scheduler, name, around.home)
+        yield from self.estate.producer.start()
 
     def _restore(self) -> Steps[None]:
+        if self.intake is not None:
+            yield from self.intake.settle()
+            return
         accounts = yield from self._read_ledger()
         yield "reads the position"
         found = self.around.kafka.committed(self.partition)
@@ -154,8 +153,8 @@ class Worker:
         )
         pipeline.restore(accounts)
         yield "built"
-        self.pipeline, self.committed = pipeline, position
-        self._begin = position.offset
+        self.estate.committed = position
+        self.estate.intake = Intake(self.around.world, self.partition, pipeline)
 
     def _read_ledger(self) -> Steps[Accounts]:
         only_committed = self.around.design.restores_committed
@@ -170,52 +169,40 @@ class Worker:
         return accounts
 
     def _seek(self) -> None:
-        at = 0 if self.committed is None else self.committed.offset
-        self.around.consumer.seek(self.partition, at)
+        self._go_on()
         self.around.consumer.paused.discard(self.partition)
 
-    # Feed: records in, the outbox fills.
+    def _go_on(self) -> None:
+        assert self.intake is not None
+        self.around.consumer.seek(self.partition, self.intake.next)
+        self.sought = object()
 
-    def take(self, records: range, polled_for: Pipeline | None) -> Steps[None]:
-        """Feed records that were polled while `polled_for` was the pipeline."""
-        pipeline = self.pipeline
-        if pipeline is None or self.life.state not in AT_WORK:
+    # Take in: records, and the passing of time.
+
+    def take(self, records: range, sought: object) -> Steps[None]:
+        """Feed records of a poll that began when `sought` was the last seek."""
+        intake = self.intake
+        if intake is None or self.life.state not in AT_WORK:
             return
-        if pipeline is not polled_for and self.around.design.drops_stale_records:
-            self.around.consumer.seek(self.partition, self._begin)
-            return
-        if not self.on(Event.RECORDS):
-            return
-        readings = self.around.world.readings(self.partition, records)
-        yield from self._collect(pipeline, pipeline.feed(readings))
-        if self.pipeline is pipeline:
-            rejects, pipeline.counts.rejects = pipeline.counts.rejects, []
-            self.outbox.rejects += [("", (r.offset, r.reason.value)) for r in rejects]
+        stale = self.sought is not sought and self.around.design.drops_stale_records
+        if stale or intake.pipeline.announced:
+            self._go_on()
+        elif self.on(Event.RECORDS):
+            yield from intake.take(records)
 
     def pass_time(self, now: int) -> Steps[None]:
         """Every record there is has been fed: the wall clock may close windows."""
-        if self.pipeline is None or self.life.state not in AT_WORK:
+        if self.intake is None or self.life.state not in AT_WORK:
             return
-        if not self.around.design.announces_ticks:
-            yield from self._collect(self.pipeline, self.pipeline.tick(now))
-        elif self.pipeline.announce(now):
-            self._announced = True
-            self.around.consumer.paused.add(self.partition)
-            self.on(Event.DUE)
-
-    def _collect(self, pipeline: Pipeline, steps: Iterator[Step]) -> Steps[None]:
-        self._settled = False
-        for step in steps:
-            if self.pipeline is not pipeline:
-                break
-            self.outbox.releases += releases(step)
-            self.outbox.accounts.update(step.accounts)
-            yield "collects"
-        self._settled = True
+        if self.around.design.announces_ticks:
+            self.intake.announce(now)
+        else:
+            yield from self.intake.tick(now)
 
     def hold_or_let_go(self, most: int) -> None:
-        """Back-pressure: read no further while too much waits to be committed."""
-        full = len(self.outbox) >= most or self._announced
+        """Back-pressure: read no further while too much waits to be committed, or a tick does."""
+        intake = self.intake
+        full = intake is not None and (len(intake.outbox) >= most or intake.pipeline.announced)
         if full:
             self.on(Event.DUE)
         if full and self.life.state is State.COMMITTING:
@@ -223,59 +210,51 @@ class Worker:
         elif not full and self.life.state is State.RUNNING:
             self.around.consumer.paused.discard(self.partition)
 
-    # Send and commit: the outbox, in one transaction with the position.
+    # Send and commit: what waits, in one transaction with the position.
 
     def _send(self) -> Steps[None]:
-        yield lambda: self._settled
-        pipeline, producer = self.pipeline, self._producer
-        assert pipeline is not None
+        intake, producer = self.intake, self.estate.producer
+        assert intake is not None
         assert producer is not None
-        position = self.around.design.position(pipeline)
-        outbox, self.outbox = self.outbox, Outbox()
-        if not outbox and position == self.committed:
+        outbox, position = yield from intake.empty(self.around.design.position)
+        if not outbox and position == self.estate.committed:
             return
+        self._sent = position
         producer.begin()
-        self._in_transaction = True
         deliveries = []
         for topic, records in self.around.design.batches(outbox):
             deliveries.append(producer.hand_over((topic, self.partition), records))
             yield f"handed over to {topic}"
         yield from producer.send_offset(self.partition, position)
-        self._sent, self._deliveries = position, deliveries
         yield from self.around.design.delivered(deliveries)
 
     def _commit(self) -> Steps[None]:
-        if self._in_transaction and self._producer is not None:
-            yield from self._producer.commit()
-            self._in_transaction = False
-            self.committed = self._sent
-        if self._announced and self.pipeline is not None and self.committed is not None:
-            pipeline = self.pipeline
-            yield from self._collect(pipeline, pipeline.keep(self.committed))
-            self._announced = self.pipeline is pipeline and pipeline.announced
+        estate = self.estate
+        if self._sent is not None and estate.producer is not None:
+            yield from estate.producer.commit()
+            estate.committed, self._sent = self._sent, None
+        if estate.intake is not None and estate.committed is not None:
+            yield from estate.intake.keep(estate.committed)
+
+    def bequeath(self) -> Estate:
+        """Hand on what was left whole."""
+        estate, self.estate, self.whole = self.estate, Estate(), False
+        return estate
 
     def _forget(self) -> None:
+        if not self.whole:
+            self.discard()
+
+    def discard(self) -> None:
+        """Throw memory and producer away."""
         task, self._task = self._task, None
         if task is not None and task is not self.around.scheduler.current:
             self.around.scheduler.cancel(task)
-        if not self.around.design.forgets:
-            return
-        self.pipeline, self.committed, self._producer = None, None, None
-        self.outbox, self._in_transaction, self._announced = Outbox(), False, False
-
-
-def releases(step: Step) -> Iterator[tuple[str, Release]]:
-    """What a step publishes, by meter."""
-    decided = step.releases
-    (cost,) = decided.policy.terms.costs
-    for meter, start, granted, document in zip(
-        decided.meters,
-        decided.starts.tolist(),
-        decided.granted.tolist(),
-        _encode(decided),
-        strict=True,
-    ):
-        yield meter, Release(start, granted * cost, document)
+        self._sent = None
+        if self.around.design.forgets:
+            estate = self.bequeath()
+            if estate.intake is not None:
+                estate.intake.forget()
 
 
 Batches = list[tuple[str, list[tuple[str, Any]]]]
@@ -289,6 +268,7 @@ class Design:
     forgets = True
     drops_stale_records = True
     announces_ticks = True
+    inherits_anything = False
 
     def pipeline(self, *arguments: Any, **settings: Any) -> Pipeline:  # noqa: ANN401
         """Build a partition's pipeline."""
