@@ -183,11 +183,12 @@ def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
 
 def _refused(config: Config, what: str, error: type[KafkaError]) -> Exception:
     server = config.kafka.bootstrap_servers[0]
+    user = config.kafka.security.username or "this user"
     if "Authorization" in error.__name__:
         return BrokerRefused(
             server,
             f"no right to {what} ({error.__name__})",
-            f"give {config.kafka.security.username or 'this user'} the rights that the guide lists",
+            f"give {user} the rights that deploy/agent.toml lists",
         )
     if error.retriable:
         return BrokerUnreachable(server, error.__name__)

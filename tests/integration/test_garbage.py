@@ -45,6 +45,9 @@ METERS = [
 ]
 DEEP = 10_000
 LARGE = 900_000
+HUGE = 10_000_000
+MOST = 2 * HUGE
+"""Bytes of a record that the topic takes."""
 TIMES = 150
 """Of each kind of small garbage."""
 
@@ -97,6 +100,7 @@ SMALL: list[tuple[Reason, bytes | None]] = [
     (Reason.BAD_UNIT, written(unit=["W"])),
 ]
 LARGER = [
+    (Reason.TOO_LARGE, written(note=WORD + "x" * HUGE)),
     (Reason.NOT_JSON, b"[" * LARGE),
     (Reason.BAD_METER, written(meter_id=WORD * (LARGE // len(WORD)))),
     (Reason.BAD_VALUE, written(value=WORD * (LARGE // len(WORD)))),
@@ -163,7 +167,9 @@ class Mixture:
     async def send(self, servers: str, topic: str) -> dict[tuple[int, int], Reason]:
         """Send it all; where each bad record came to stand."""
         headers = [(WORD, f"{WORD} {WATTS}".encode())]
-        async with AIOKafkaProducer(bootstrap_servers=servers, linger_ms=20) as producer:
+        async with AIOKafkaProducer(
+            bootstrap_servers=servers, linger_ms=20, max_request_size=MOST
+        ) as producer:
             sent = [
                 await producer.send(topic, value, key=key, partition=partition, headers=headers)
                 for partition, key, value in self.values
@@ -218,6 +224,8 @@ def test_garbage_is_counted_and_shows_nowhere(tmp_path: Path, kafka: str) -> Non
 async def judge(fleet: Fleet) -> None:
     names = fleet.config.kafka
     mixture = Mixture(int(time.time() * 1000))
+    settings = {"message_timestamp_type": "LogAppendTime", "max_message_bytes": str(MOST)}
+    await fleet.alter(names.input, **settings)
     agent = await fleet.start()
     await agent.becomes("ready")
     # Errors that hold records are the ones to fear most: let there be some.
