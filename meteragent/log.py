@@ -69,6 +69,7 @@ FIELDS = {
 
 HIDDEN = "…"
 WITHHELD = "message of a library withheld"
+REPEAT_SECONDS = 1.0
 _LITERAL_TEMPLATES = ("aiokafka",)
 
 
@@ -118,13 +119,21 @@ class _Lines:
 
 
 class _Libraries(logging.Handler):
-    """Takes what libraries say, without what they quote."""
+    """Takes what libraries say, without what they quote, and not the same all the time.
+
+    While brokers are away, aiokafka says so hundreds of times a second.
+    """
 
     def __init__(self, level: int, names: frozenset[str]) -> None:
         super().__init__(level)
         self._names = names
+        self._said: dict[tuple[str, str, int], float] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
+        place = (record.name, record.module, record.lineno)
+        if abs(record.created - self._said.get(place, 0.0)) < REPEAT_SECONDS:
+            return
+        self._said[place] = record.created
         say = structlog.get_logger()
         (say.error if record.levelno >= logging.ERROR else say.warning)(
             self._event(record),

@@ -313,3 +313,12 @@ def test_every_event_of_ours_is_a_literal_and_every_field_is_listed() -> None:
         assert is_literal(call), place
         assert len(call.args) == 1, place
         assert {keyword.arg for keyword in call.keywords} <= allowed, place
+
+
+def test_a_library_that_repeats_itself_is_heard_once_a_second() -> None:
+    stream = io.StringIO()
+    log.configure(stream=stream)
+    for _ in range(400):
+        logging.getLogger("aiokafka.conn").error("connect failed")
+    logging.getLogger("aiokafka.conn").error("another place is heard")
+    assert len(stream.getvalue().splitlines()) == 2
