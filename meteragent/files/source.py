@@ -208,8 +208,6 @@ def _inflated(first: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
         if inflated := inflater.decompress(data, _PIECE):
             yield inflated
         data = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
-    if inflated := inflater.flush():
-        yield inflated
     if not inflater.eof:
         raise EOFError
 

@@ -109,6 +109,7 @@ def test_local_times_are_those_of_their_zone(name: str, second: int) -> None:
     ("form", "zone", "text", "expected"),
     [
         ("iso", "UTC", "2012-01-05 00:15", 1_325_722_500_000),
+        ("iso", "UTC", "2012-01-05 00:15+00:15", 1_325_721_600_000),
         ("iso", "UTC", " 2012-01-05T00:15:00.5 ", 1_325_722_500_500),
         ("iso", "Europe/Paris", "2012-01-05T00:15:00", 1_325_718_900_000),
         ("iso", "Europe/Paris", "2012-01-05T00:15:00Z", 1_325_722_500_000),
@@ -122,7 +123,10 @@ def test_local_times_are_those_of_their_zone(name: str, second: int) -> None:
     ],
 )
 def test_times_as_exports_write_them(form: str, zone: str, text: str, expected: int) -> None:
-    assert Moments(form, zone_of(zone)).one(text) == expected
+    moments = Moments(form, zone_of(zone))
+    assert moments.one(text) == expected
+    column = moments.column([text.encode()] * 2)
+    assert column is None or column.tolist() == [expected] * 2
 
 
 @pytest.mark.parametrize(
@@ -142,6 +146,10 @@ def test_times_as_exports_write_them(form: str, zone: str, text: str, expected: 
         ("unix_ms", "nan"),
         (DAY, "30/02/2012 00:00:00"),
         (DAY, "01/01/1969 00:00:00"),
+        (DAY, "01-01/2012 00:00:00"),
+        (DAY, "0x/01/2012 00:00:00"),
+        (DAY, "01/01/2012 24:00:00"),
+        (DAY, "00/01/2012 00:00:00"),
     ],
 )
 def test_what_is_no_time_is_refused(form: str, text: str) -> None:
