@@ -36,7 +36,7 @@ def sweep(seeds: range, *, punctual: bool) -> None:
 
 
 def test_no_schedule_releases_a_window_twice_or_loses_one() -> None:
-    sweep(range(2000), punctual=True)
+    sweep(range(1500), punctual=True)
 
 
 def test_no_schedule_with_late_readings_draws_twice() -> None:
