@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 BLOCK = 3000
 ARGUMENTS = ["in.jsonl", "-o", "out.jsonl", "--rejects", "bad.jsonl", "--ledger", "spend.db"]
 FORKS = get_context("forkserver")
-FORKS.set_forkserver_preload(["meteragent.cli", "meteragent.commands.sanitize"])
+FORKS.set_forkserver_preload(["pytest", "meteragent.commands.sanitize"])
 
 
 @pytest.fixture
