@@ -17,7 +17,7 @@ from meteragent.entropy import tag
 from meteragent.everyday import EVERYDAY, Everyday, most_spent, traces
 from meteragent.exact import NANO
 from meteragent.explain import explain
-from meteragent.explanation import Bound
+from meteragent.explanation import Bound, Part
 from meteragent.leakage import Load
 from meteragent.ledger import Ledger
 from meteragent.policy import Policy, question
@@ -207,6 +207,21 @@ def test_spending_is_what_the_ledger_grants(asked: Policy) -> None:
     ]
     lasts = next((i for i, n in enumerate(once) if n < whole), None)
     assert said.lasts_ms == (None if lasts is None else lasts * asked.hop)
+
+
+def test_windows_that_only_coarse_accounts_count_are_counted() -> None:
+    """288 windows touch a day, but buckets of three make 291 of them wait for each other."""
+    short = policy(size=5 * MINUTE, hop=5 * MINUTE, budget=288 * 15_000_000)
+    said = explain(short, RADIUS, name="test").spending
+    assert (said.windows, said.released, said.lasts_ms) == (291, 288, 24 * HOUR)
+    assert granted_in_turn(short, 291 * 2).count(2) == 288 * 2
+
+
+def test_no_more_windows_are_released_in_part_than_there_are() -> None:
+    dear = (question("avg", 1, 100), question("p95", 500, 100))
+    said = explained(questions=dear, budget=2 * NANO, on_exhausted="partial").spending
+    assert said.released == 0
+    assert said.partly == (Part(1, 96),)
 
 
 @given(asked=thrifty(), windows=FEW, first=FEW)
