@@ -205,7 +205,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         most = max(LEAST_WAITING, MOST_WAITING // max(1, len(self.workers)))
         for worker in list(self.workers.values()):
             if ticks and (at := await self._read_all_at(worker)) is not None:
-                await worker.pass_time(at)
+                worker.pass_time(at)
             worker.hold_or_let_go(most)
             age = now - worker.committed_at
             if age >= interval * (1 if worker.waiting else POSITION_ONLY):

@@ -56,10 +56,25 @@ class Intake:
                 self.next = readings.next_offset
                 self._account_for(records)
 
-    async def pass_time(self, now: int) -> None:
-        """Let the wall clock close windows. Precondition: every record up to then was taken."""
-        async with self._whole:
-            await self._collect(self.pipeline.tick(now))
+    def pass_time(self, now: int) -> None:
+        """Let the wall clock close windows, once that is committed.
+
+        Precondition: every record up to then was taken; while one is still under way, some
+        later call will do.
+        """
+        if not self._whole.locked() and not self._forgotten:
+            self.pipeline.announce(now)
+
+    @property
+    def announced(self) -> bool:
+        """Whether time waits to pass: nothing may be taken before it has."""
+        return self.pipeline.announced
+
+    async def keep(self, committed: Position) -> None:
+        """Let time pass as it was announced, if this is committed."""
+        if self.announced:
+            async with self._whole:
+                await self._collect(self.pipeline.keep(committed))
 
     async def settle(self) -> None:
         """Wait for what is under way in here. Precondition: nobody feeds it any more."""

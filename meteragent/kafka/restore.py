@@ -72,12 +72,20 @@ async def position(
 
 def _parse(kafka: Kafka, partition: int, found: OffsetAndMetadata) -> Position:
     mark, *numbers = (found.metadata or "").split() or [""]
-    if mark != _MARK or len(numbers) != 2:  # noqa: PLR2004 - clock and processed
+    if mark != _MARK or not numbers:
         raise ForeignCommit(kafka.group, partition)
-    clock, processed = map(int, numbers)
-    return Position(found.offset, clock, processed)
+    try:
+        (clock, processed), *ticks = (tuple(map(int, pair.split(":"))) for pair in numbers)
+        return Position(found.offset, clock, processed, tuple((at, now) for at, now in ticks))
+    except ValueError:
+        raise ForeignCommit(kafka.group, partition) from None
 
 
 def metadata(position: Position) -> str:
-    """What is committed beside the offset: the clock before it, and how far we have read."""
-    return f"{_MARK} {position.clock} {position.processed}"
+    """What is committed beside the offset.
+
+    The clock before it and how far we have read, then the ticks to be repeated on the way:
+    pairs with a colon, such as `meteragent/1 1763424000000:4711 4700:1763424060000`.
+    """
+    pairs = ((position.clock, position.processed), *position.ticks)
+    return " ".join([_MARK, *(f"{first}:{second}" for first, second in pairs)])

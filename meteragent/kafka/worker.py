@@ -212,23 +212,19 @@ class Worker:
         intake = self.intake
         if intake is None or not self.runs:
             return
-        if self.sought is not sought:
+        if self.sought is not sought or intake.announced:
             self._go_on()
         elif self.on(Event.RECORDS):
-            await self._guard(intake, intake.take(records))
+            try:
+                await intake.take(records)
+            except Exception as error:  # noqa: BLE001 - one partition's trouble is its own
+                if self.intake is intake:
+                    self.fail(error)
 
-    async def pass_time(self, now: int) -> None:
+    def pass_time(self, now: int) -> None:
         """Every record up to now has been fed: the wall clock may close windows."""
         if self.intake is not None and self.runs:
-            await self._guard(self.intake, self.intake.pass_time(now))
-
-    async def _guard(self, intake: Intake, work: Awaitable[None]) -> None:
-        """One partition's trouble is not that of its neighbours."""
-        try:
-            await work
-        except Exception as error:  # noqa: BLE001 - whatever it is, the partition is built anew
-            if self.intake is intake:
-                self.fail(error)
+            self.intake.pass_time(now)
 
     @property
     def waiting(self) -> int:
@@ -236,8 +232,8 @@ class Worker:
         return 0 if self.intake is None else self.intake.waiting
 
     def hold_or_let_go(self, most: int) -> None:
-        """Back-pressure: read no further while too much waits to be committed."""
-        full = self.waiting >= most
+        """Back-pressure: read no further while too much waits to be committed, or time does."""
+        full = self.waiting >= most or (self.intake is not None and self.intake.announced)
         if full:
             self.on(Event.DUE)
         if full and self.life.state is State.COMMITTING and not self._held_back:
@@ -278,6 +274,8 @@ class Worker:
             seconds = time.monotonic() - begun
             self._around.tell(TransactionEnded(self.partition, len(outbox.releases), seconds))
             self.failures = 0
+        if self.estate.intake is not None and self.estate.committed is not None:
+            await self.estate.intake.keep(self.estate.committed)
         self._sound = True
         self.committed_at = time.monotonic()
 
