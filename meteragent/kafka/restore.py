@@ -63,14 +63,15 @@ async def position(
     first = (await consumer.beginning_offsets([source]))[source]
     if found.offset < 0:
         return Position(first, START.clock, first), 0
-    known = _parse(kafka, partition, found)
+    known = parse(kafka, partition, found)
     if known.offset > (await consumer.end_offsets([source]))[source]:
         raise TopicReplaced(kafka.input, partition)
     lost = max(0, first - known.offset)
     return replace(known, offset=max(first, known.offset)), lost
 
 
-def _parse(kafka: Kafka, partition: int, found: OffsetAndMetadata) -> Position:
+def parse(kafka: Kafka, partition: int, found: OffsetAndMetadata) -> Position:
+    """The position that was committed, as `metadata` wrote it."""
     mark, *numbers = (found.metadata or "").split() or [""]
     if mark != _MARK or not numbers:
         raise ForeignCommit(kafka.group, partition)

@@ -20,6 +20,7 @@ from aiokafka.errors import KafkaError
 from meteragent import config as configuration
 from meteragent import keyfile
 from meteragent.kafka import topics
+from meteragent.kafka.restore import parse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -258,7 +259,9 @@ class Fleet:
         except KafkaError:  # a coordinator that moves
             return False
         return all(
-            source in committed and committed[source].metadata.endswith(f" {end}")
+            source in committed
+            and committed[source].offset >= 0
+            and parse(self.config.kafka, source.partition, committed[source]).processed == end
             for source, end in ends.items()
         )
 

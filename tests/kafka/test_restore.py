@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from meteragent.config.kafka import Kafka
 from meteragent.errors import ForeignCommit
-from meteragent.kafka.restore import _parse, metadata
+from meteragent.kafka.restore import metadata, parse
 from meteragent.pipeline import DAWN, MOST_TICKS, Position
 
 OFFSETS = st.integers(0, 2**63 - 1)
@@ -22,7 +22,7 @@ LIMIT = 4096
 @given(POSITIONS)
 def test_a_position_is_read_back_as_it_was(position: Position) -> None:
     committed = OffsetAndMetadata(position.offset, metadata(position))
-    assert _parse(Kafka(), 3, committed) == position
+    assert parse(Kafka(), 3, committed) == position
 
 
 def test_the_most_ticks_fit_beside_an_offset() -> None:
@@ -36,4 +36,4 @@ def test_the_most_ticks_fit_beside_an_offset() -> None:
 )
 def test_what_somebody_else_committed_is_refused(foreign: str) -> None:
     with pytest.raises(ForeignCommit, match="partition 3"):
-        _parse(Kafka(), 3, OffsetAndMetadata(17, foreign))
+        parse(Kafka(), 3, OffsetAndMetadata(17, foreign))
