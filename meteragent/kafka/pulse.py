@@ -42,12 +42,19 @@ class Pulse:
         """
         while True:
             if not await self._ask(list(sources())):
-                try:
-                    await clients.probe(self._kafka)
-                except MeterAgentError as error:
-                    if not error.retriable:
-                        refused(error)
+                await self._probe(refused)
             await asyncio.sleep(EVERY_SECONDS)
+
+    async def _probe(self, refused: Callable[[Exception], None]) -> None:
+        """Find out why nobody answers; not for long, or an answer would be missed meanwhile."""
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await clients.probe(self._kafka)
+        except MeterAgentError as error:
+            if not error.retriable:
+                refused(error)
+        except TimeoutError:
+            return
 
     async def _ask(self, sources: list[TopicPartition]) -> bool:
         try:
