@@ -1,6 +1,6 @@
 """The life of a partition: a table of states and events that answers with commands.
 
-Nothing here waits, reads or writes. The shell (`kafka.py`) carries out the commands and
+Nothing here waits, reads or writes. The shell (`kafka/`) carries out the commands and
 reports what came of them as events; the simulation in the tests does the same against a
 model of Kafka. What keeps releases exactly once is all in the order of the commands:
 
