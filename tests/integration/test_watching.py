@@ -240,8 +240,10 @@ def test_the_probes_tell_trouble_and_its_end(broker: Broker, tmp_path: Path) -> 
         await asyncio.to_thread(broker, *arguments)
 
     async def scenario() -> None:
-        # No broker yet: it lives, but it is not ready.
-        fleet.write()
+        # The topics are there, but no broker yet: it lives, but it is not ready.
+        await call("start", "--port", str(port), *QUICK)
+        await fleet.create()
+        await call("stop", "--keep")
         agent = await fleet.start()
         await agent.says("listening")
         assert await probe(agent, "/healthz") == 200
@@ -250,7 +252,6 @@ def test_the_probes_tell_trouble_and_its_end(broker: Broker, tmp_path: Path) -> 
 
         # The broker comes.
         await call("start", "--port", str(port), *QUICK)
-        await fleet.create()
         await comes(agent, "/readyz", 200)
         await comes(agent, "/healthz", 200)
 
