@@ -109,9 +109,8 @@ class Store:
             return
         parts = np.cumsum(np.minimum(reached - self.next[rows], self._most())) // WINDOWS_AT_ONCE
         for part in np.split(rows, np.flatnonzero(np.diff(parts)) + 1):
-            if len(part):
-                begin = self.next[part]
-                yield from self._finish(part, begin, np.full_like(begin, reached), None)
+            begin = self.next[part]
+            yield from self._finish(part, begin, np.full_like(begin, reached), None)
 
     def due(self, clock: int) -> bool:
         """Whether `advance` would close anything."""
