@@ -57,6 +57,20 @@ def parser() -> ArgumentParser:
     sanitize = commands.add_parser("sanitize", help="the same for a file or a pipe, without Kafka")
     files.add(sanitize)
 
+    _add_topics(commands)
+    _add_ledger(commands)
+
+    config = commands.add_parser("config", help="the configuration").add_subparsers(
+        dest="action", metavar="ACTION", required=True
+    )
+    config.add_parser("reference", help="every setting, as Markdown")
+
+    schema = commands.add_parser("schema", help="the JSON Schema of a message")
+    schema.add_argument("name", choices=("reading", "release", "policy", "reject", "explanation"))
+    return top
+
+
+def _add_topics(commands: "_SubParsersAction[ArgumentParser]") -> None:
     topics = commands.add_parser("topics", help="the topics in Kafka").add_subparsers(
         dest="action", metavar="ACTION", required=True
     )
@@ -69,6 +83,8 @@ def parser() -> ArgumentParser:
         "--replication", type=int, default=1, metavar="N", help="copies of each (default: 1)"
     )
 
+
+def _add_ledger(commands: "_SubParsersAction[ArgumentParser]") -> None:
     ledger = commands.add_parser("ledger", help="what meters have spent").add_subparsers(
         dest="action", metavar="ACTION", required=True
     )
@@ -77,15 +93,6 @@ def parser() -> ArgumentParser:
     )
     _takes_config(migrate)
     _add_accounts(ledger)
-
-    config = commands.add_parser("config", help="the configuration").add_subparsers(
-        dest="action", metavar="ACTION", required=True
-    )
-    config.add_parser("reference", help="every setting, as Markdown")
-
-    schema = commands.add_parser("schema", help="the JSON Schema of a message")
-    schema.add_argument("name", choices=("reading", "release", "policy", "reject", "explanation"))
-    return top
 
 
 def _add_accounts(ledger: "_SubParsersAction[ArgumentParser]") -> None:
