@@ -1,0 +1,1 @@
+"""What every simulation shares: traces, the product in one call, statistics, pictures, results."""

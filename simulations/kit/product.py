@@ -1,0 +1,143 @@
+"""The product, in one call: traces in, releases out, through the pipeline that the agent runs.
+
+Nothing here sanitizes: it builds the batches that a topic would hold, and reads the releases
+that would be published.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from meteragent.columns import Readings, Releases
+from meteragent.domain import Domain
+from meteragent.entropy import NoiseKey
+from meteragent.pipeline import Assigned, Pipeline
+from meteragent.policy import Policy, Question
+from simulations.kit.traces import DAY, Integers, Trace, Watts
+
+FOR_EVER = 2**45
+"""Milliseconds by which no two traces differ."""
+
+ENOUGH = 30_000_000_000
+"""A budget (nano-units per watt) that no simulation reaches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """What the world sees of one meter: by window and output, NaN where nothing was released."""
+
+    begin: int
+    """When the first window begins."""
+    values: Watts
+    unbiased: Watts
+
+
+def policy(
+    domain: Domain,
+    questions: Sequence[Question],
+    *,
+    window: int,
+    interval: int,
+    min_coverage: Decimal = Decimal(0),
+    budget: int = ENOUGH,
+    horizon: int = DAY,
+) -> Policy:
+    """A policy of tumbling windows; the budget suffices unless one is given."""
+    return Policy(
+        domain=domain,
+        questions=tuple(questions),
+        size=window,
+        interval=interval,
+        hop=window,
+        grace=0,
+        idle=FOR_EVER,
+        budget=budget,
+        horizon=horizon,
+        min_coverage=min_coverage,
+    )
+
+
+def release(traces: Sequence[Trace], policy: Policy, key: NoiseKey) -> list[Released]:
+    """Every whole and broken window of every trace, as the agent would have released it.
+
+    Precondition: names differ, every trace's interval is the policy's, and the policy is idle
+    for ever: traces may lie years apart, and no one's end may close another's windows.
+    """
+    place = {trace.name: number for number, trace in enumerate(traces)}
+    if len(place) < len(traces):
+        message = "two traces have one name: their windows would be one meter's"
+        raise ValueError(message)
+    outputs = sum(q.query.outputs(policy.slots) for q in policy.questions)
+    released = [_nothing(trace, policy, outputs) for trace in traces]
+    pipeline = Pipeline([Assigned("", policy)], key, max_skew=0, max_meters=len(traces))
+    for releases in _steps(pipeline, traces):
+        starts = releases.starts // policy.size
+        granted = np.arange(outputs) < _columns(releases)[:, np.newaxis]
+        values = np.where(granted, releases.values, np.nan)
+        unbiased = np.where(granted, releases.unbiased, np.nan)
+        for row, (meter, start) in enumerate(zip(releases.meters, starts.tolist(), strict=True)):
+            one = released[place[meter]]
+            window = start - one.begin // policy.size
+            one.values[window] = values[row]
+            one.unbiased[window] = unbiased[row]
+    return released
+
+
+def _nothing(trace: Trace, policy: Policy, outputs: int) -> Released:
+    """Room for every window that a trace touches."""
+    first = trace.begin // policy.size
+    last = (trace.begin + len(trace.watts) * trace.interval - 1) // policy.size
+    values = np.full((last - first + 1, outputs), np.nan)
+    return Released(first * policy.size, values, values.copy())
+
+
+def _columns(releases: Releases) -> Integers:
+    """How many leading outputs of each window are released."""
+    each = [q.query.outputs(releases.policy.slots) for q in releases.policy.questions]
+    upto = np.concatenate([[0], np.cumsum(each)])
+    columns: Integers = upto[releases.granted]
+    return columns
+
+
+def _steps(pipeline: Pipeline, traces: Sequence[Trace]) -> Iterator[Releases]:
+    for batch in batches(traces):
+        for step in pipeline.feed(batch):
+            yield step.releases
+    for step in pipeline.tick(pipeline.clock + 2 * FOR_EVER):
+        yield step.releases
+
+
+READINGS_PER_BATCH = 20_000
+
+
+def batches(traces: Sequence[Trace]) -> Iterator[Readings]:
+    """Trace after trace as interval blocks, many to a batch, as a topic would hold them."""
+    runs: list[tuple[str, Integers, Watts]] = []
+    offset = size = 0
+    for trace in traces:
+        times = trace.times()
+        for low in range(0, len(times), READINGS_PER_BATCH):
+            part = slice(low, low + READINGS_PER_BATCH)
+            runs.append((trace.name, times[part], trace.watts[part]))
+            size += len(times[part])
+            if size >= READINGS_PER_BATCH:
+                yield _batch(runs, offset)
+                offset, size, runs = offset + len(runs), 0, []
+    if runs:
+        yield _batch(runs, offset)
+
+
+def _batch(runs: list[tuple[str, Integers, Watts]], offset: int) -> Readings:
+    times = [times for _, times, _ in runs]
+    return Readings(
+        meters=[name for name, _, _ in runs],
+        offsets=offset + np.arange(len(runs)),
+        timestamps=np.array([each[-1] for each in times]),
+        counts=np.array([len(each) for each in times]),
+        times=np.concatenate(times),
+        watts=np.concatenate([watts for _, _, watts in runs]),
+        rejects=[],
+        next_offset=offset + len(runs),
+    )
