@@ -41,9 +41,9 @@ def parser() -> ArgumentParser:
         "--offline", action="store_true", help="only what can be told without the brokers"
     )
 
-    explain = commands.add_parser("explain", help="what a configuration protects, in plain words")
-    _takes_config(explain)
+    explain = commands.add_parser("explain", help="what a setting protects, in plain words")
     explain.add_argument("--json", action="store_true", help="exact numbers, for programs")
+    files.add_policy(explain)
 
     key = commands.add_parser("key", help="the noise key").add_subparsers(
         dest="action", metavar="ACTION", required=True

@@ -24,7 +24,7 @@ def of_odds(guarantee: Guarantee, loads: tuple[Seen, ...]) -> Iterator[str]:
         )
     shown = [seen.load for seen in loads if not protects(seen.together.log_odds)]
     if shown:
-        yield f"Nothing to speak of hides: {listed(shown)}."
+        yield f"Not hidden to speak of: {listed(shown)}."
     if not protects(guarantee.one_release.log_odds):
         yield "One release alone leaves no bound that protects. Take a smaller epsilon."
     elif not protects(guarantee.one_horizon.log_odds):

@@ -11,14 +11,31 @@ from math import ceil
 from meteragent import doubts
 from meteragent.everyday import EVERYDAY, Everyday, most_spent, traces
 from meteragent.exact import NANO
-from meteragent.explanation import Answer, At, Bound, Explanation, Guarantee, Part, Seen, Spending
+from meteragent.explanation import (
+    Answer,
+    At,
+    Bound,
+    Choice,
+    Explanation,
+    Guarantee,
+    Part,
+    Seen,
+    Spending,
+)
 from meteragent.leakage import additive_capacity, bits, multiplicative_capacity
 from meteragent.mechanism import TruncatedGeometric
 from meteragent.policy import Policy, Question
 from meteragent.words import at_most, listed, per_watt_text, power_text, time_text
 
 
-def explain(policy: Policy, radius: Decimal, *, name: str, match: str = "") -> Explanation:
+def explain(
+    policy: Policy,
+    radius: Decimal,
+    *,
+    name: str,
+    match: str = "",
+    choice: Choice | None = None,
+) -> Explanation:
     """What `policy` promises, costs and gives, for worlds `radius` watts apart."""
     guarantee = _guarantee(policy, radius)
     answers = tuple(_answer(policy, question) for question in policy.questions)
@@ -29,7 +46,9 @@ def explain(policy: Policy, radius: Decimal, *, name: str, match: str = "") -> E
         *doubts.of_noise(policy, answers),
         *doubts.of_spending(spending, policy),
     )
-    return Explanation(name, match, policy.id, guarantee, answers, spending, loads, warnings)
+    return Explanation(
+        name, match, policy.id, choice, guarantee, answers, spending, loads, warnings
+    )
 
 
 # The guarantee.

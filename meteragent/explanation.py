@@ -105,12 +105,25 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """The preset that a policy was made from, and what speaks for its numbers."""
+
+    preset: str
+    hides: str
+    why: str
+    evidence: str
+    changed: tuple[str, ...]
+    """The settings that are not the preset's; its evidence does not speak for them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """One policy of the configuration."""
 
     name: str
     match: str
     policy: str
+    choice: Choice | None
     guarantee: Guarantee
     answers: tuple[Answer, ...]
     spending: Spending

@@ -1,19 +1,20 @@
 """`explain`: what a configuration protects, for people and for programs."""
 
 import json
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
 from textwrap import wrap
 
-from meteragent.config import Config, load
+from meteragent.commands.settings import settings
+from meteragent.config import Config
+from meteragent.config.policy import choice
 from meteragent.exits import Exit
 from meteragent.explain import explain
-from meteragent.explanation import EXPLANATION_SCHEMA, Answer, Explanation, Seen
+from meteragent.explanation import EXPLANATION_SCHEMA, Answer, Choice, Explanation, Seen
 from meteragent.layout import Row, columns, table
-from meteragent.words import factor, significant
+from meteragent.words import factor, listed, significant
 
 ERRORS = ("noise", "error", "at minimum", "90 %", "at minimum", "bits", "times", "plus")
 MEASURES = (
@@ -26,7 +27,7 @@ MEASURES = (
 
 def run(arguments: Namespace) -> Exit:
     """Explain every policy; needs neither key nor brokers."""
-    explained = explanations(load(arguments.config, os.environ))
+    explained = explanations(settings(arguments))
     if arguments.json:
         told = {"schema": EXPLANATION_SCHEMA, "policies": [*map(asdict, explained)]}
         sys.stdout.write(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
@@ -37,7 +38,10 @@ def run(arguments: Namespace) -> Exit:
 
 def explanations(config: Config) -> list[Explanation]:
     """One for each policy, in the order of the configuration."""
-    return [explain(s.policy, s.radius, name=s.name, match=s.match) for s in config.policy]
+    return [
+        explain(s.policy, s.radius, name=s.name, match=s.match, choice=choice(s))
+        for s in config.policy
+    ]
 
 
 def text(explained: Explanation, width: int) -> str:
@@ -46,6 +50,7 @@ def text(explained: Explanation, width: int) -> str:
     title = f"{explained.name}: {meters}, policy {explained.policy}"
     blocks = [
         [title, "=" * min(len(title), width)],
+        *_chosen(explained.choice, width),
         *(wrap(sentence, width) for sentence in explained.guarantee.sentences),
         ["What one answer is worth", *table(_answers(explained.answers), width)],
         wrap(MEASURES, width),
@@ -55,6 +60,18 @@ def text(explained: Explanation, width: int) -> str:
         *(wrap(f"Warning: {warning}", width) for warning in explained.warnings),
     ]
     return "\n\n".join("\n".join(lines) for lines in blocks)
+
+
+def _chosen(choice: Choice | None, width: int) -> Iterator[list[str]]:
+    """Why these numbers."""
+    if choice is None:
+        return
+    what = f"The preset {choice.preset} is to hide {choice.hides}. {choice.why}"
+    yield ["Why these numbers", *wrap(what, width)]
+    yield wrap(choice.evidence, width)
+    if choice.changed:
+        changed = listed(choice.changed)
+        yield wrap(f"Set otherwise here, so that this is no evidence any more: {changed}.", width)
 
 
 def _answers(answers: tuple[Answer, ...]) -> Iterator[Row]:

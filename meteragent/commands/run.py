@@ -11,6 +11,7 @@ from meteragent.config import Config, load
 from meteragent.exits import Exit
 from meteragent.loop import run_until_done
 from meteragent.metrics import Monitor
+from meteragent.notify import reporting
 from meteragent.status import Status
 from meteragent.web import serving
 
@@ -29,5 +30,9 @@ async def _run(config: Config) -> None:
     agent = Agent(config, config.agent.noise_key(), monitor.tell)
     monitor.watch(agent)
     ProcessCollector(registry=monitor.series.registry)
-    async with serving(config.http, Status(config, monitor, agent).pages()):
+    status = Status(config, monitor, agent)
+    async with (
+        serving(config.http, status.pages()),
+        reporting(os.environ, agent, lambda: str(status.state()["sentence"])),
+    ):
         await agent.run()

@@ -1,24 +1,15 @@
 """`sanitize`: a file instead of Kafka."""
 
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from datetime import UTC
 from pathlib import Path
-from typing import Any
 
-from meteragent.config import Config, from_document, load
-from meteragent.errors import (
-    ConfigRefused,
-    FileRefused,
-    InputDamaged,
-    InputReplaced,
-    InvalidSetting,
-)
+from meteragent.commands.settings import settings
+from meteragent.errors import FileRefused, InputDamaged, InputReplaced
 from meteragent.exits import Exit
-from meteragent.files.arguments import POLICY
 from meteragent.files.decode import Mapping
 from meteragent.files.job import Job, Places
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
@@ -67,45 +58,6 @@ def run(arguments: Namespace) -> Exit:
         _say("late readings came after their windows had closed; if IN holds one meter after the")
         _say("other, name a new ledger and output, and add --by-meter")
     return Exit.OK
-
-
-def settings(arguments: Namespace) -> Config:
-    """From a file, or from the arguments alone: never some from each."""
-    given = {name: value for name in POLICY if (value := getattr(arguments, name)) is not None}
-    if arguments.query is not None:
-        given["queries"] = arguments.query
-    if arguments.config is None:
-        document: dict[str, Any] = {"policy": [{"name": "sanitize", **given}]}
-        if arguments.key_file is not None:
-            document["agent"] = {"key_file": arguments.key_file}
-        return _by_arguments(document)
-    if arguments.key_file is not None:
-        given["key_file"] = arguments.key_file
-    if given:
-        raise ConfigRefused(
-            [
-                InvalidSetting(_option(name), "is set beside -c", "write it into the file")
-                for name in given
-            ]
-        )
-    return load(arguments.config, os.environ)
-
-
-def _by_arguments(document: dict[str, Any]) -> Config:
-    try:
-        return from_document(document, Path(), os.environ)
-    except ConfigRefused as refused:
-        raise ConfigRefused(
-            [InvalidSetting(_option(p.field), p.problem, p.instead) for p in refused.problems]
-        ) from None
-
-
-def _option(setting: str) -> str:
-    """The argument that sets a setting; an environment variable stays what it is."""
-    name = setting.removeprefix("policy[0].").removeprefix("agent.")
-    if name.isupper():
-        return name
-    return "--query" if name.startswith("queries") else f"--{name.replace('_', '-')}"
 
 
 def _mapping(arguments: Namespace) -> Mapping:

@@ -18,8 +18,10 @@ from meteragent.config.fields import (
     refuse,
     setting,
 )
+from meteragent.config.presets import filled, presets
 from meteragent.domain import Domain
 from meteragent.errors import InvalidSetting
+from meteragent.explanation import Choice
 from meteragent.policy import Policy, Question, per_watt, question
 from meteragent.query import query
 
@@ -61,6 +63,11 @@ class PolicySettings(Settings):
         "every meter's. Other meters are rejected.",
         '"home-"',
         default="",
+    )
+    preset: Literal["tv-content", "appliances", "presence"] | None = setting(
+        "What to hide, instead of a choice of numbers: it sets whatever is not set here.",
+        '"tv-content"',
+        default=None,
     )
     window: SomeTime = setting("The length of a window.", '"15m"')
     interval: SomeTime = setting("The distance between two readings, a slot.", '"10s"')
@@ -127,6 +134,11 @@ class PolicySettings(Settings):
             on_exhausted=self.on_exhausted,
         )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_preset(cls, settings: object) -> object:
+        return filled(settings)
+
     @model_validator(mode="after")
     def _makes_sense(self) -> "PolicySettings":
         refuse(_found_by(self._domain, self._questions, self._budget))
@@ -187,3 +199,17 @@ def _found_by(*checks: Callable[[], object]) -> list[InvalidSetting]:
             field = _OURS.get(error.field, error.field)
             found.append(InvalidSetting(field, error.problem, error.instead))
     return found
+
+
+def choice(settings: PolicySettings) -> Choice | None:
+    """The preset that was chosen, if one was, and what was set otherwise."""
+    if settings.preset is None:
+        return None
+    preset = presets()[settings.preset]
+    own = PolicySettings.model_validate({"name": settings.name, "preset": settings.preset})
+    changed = tuple(
+        name
+        for name in PolicySettings.model_fields
+        if name != "match" and getattr(settings, name) != getattr(own, name)
+    )
+    return Choice(settings.preset, preset.hides, preset.why, preset.evidence.words, changed)

@@ -1,5 +1,6 @@
 """The reference of the configuration, written from the models that read it."""
 
+import json
 from inspect import cleandoc
 from typing import Literal, get_args, get_origin
 
@@ -7,6 +8,7 @@ from pydantic.fields import FieldInfo
 
 from meteragent.config.fields import CREDENTIAL, Settings
 from meteragent.config.policy import AskedQuery, PolicySettings
+from meteragent.config.presets import Preset, presets
 from meteragent.config.tree import Path, is_secret, table_in, tables, variable
 
 _INTRODUCTION = f"""
@@ -23,12 +25,32 @@ from a file that only its owner can read, or from a credential of the service ma
 """
 
 
+_PRESETS = """
+## Presets
+
+A preset names what is to be hidden, and sets whatever its `[[policy]]` does not set itself. The
+evidence is for a preset's own settings.
+"""
+
+
 def reference() -> str:
     """All settings as Markdown."""
     parts = [_INTRODUCTION.strip()]
     for path, table in tables():
         parts += [f"## {_heading(path, table)}", cleandoc(table.__doc__ or ""), _rows(path, table)]
+    parts += [_PRESETS.strip(), *(_preset(name, one) for name, one in presets().items())]
     return "\n\n".join(parts) + "\n"
+
+
+def _preset(name: str, preset: Preset) -> str:
+    settings = "\n".join(f"{key} = {_toml(value)}" for key, value in preset.policy.items())
+    why = " ".join(preset.why.split())
+    told = f"To hide {preset.hides}. {why}\n\n{preset.evidence.words}"
+    return f"### `{name}`\n\n{told}\n\n```toml\n{settings}\n```"
+
+
+def _toml(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _heading(path: Path, table: type[Settings]) -> str:
@@ -54,7 +76,9 @@ def _row(path: Path, field: FieldInfo) -> str:
         return f"| `{path[-1]}` | | | {field.description} Only as `{variable(path)}`. |"
     choices = [f'`"{choice}"`' for choice in _choices(field.annotation)]
     meaning = f"{field.description} One of {', '.join(choices)}." if choices else field.description
-    return f"| `{path[-1]}` | {_default(field)} | `{example}` | {meaning} |"
+    preset = all(path[-1] in one.policy for one in presets().values()) and path[0] == "policy"
+    unless = ", if no preset sets it" if preset and field.is_required() else ""
+    return f"| `{path[-1]}` | {_default(field)}{unless} | `{example}` | {meaning} |"
 
 
 def _choices(annotation: object) -> list[str]:

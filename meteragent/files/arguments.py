@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 POLICY = {
+    "preset": ("tv-content", "what to hide (or appliances, presence): sets what is not set here"),
     "window": ("15m", "length of a window"),
     "interval": ("10s", "distance between two readings"),
     "hop": ("5m", "distance between the starts of two windows"),
@@ -20,7 +21,7 @@ POLICY = {
     "presence": ("public", "whether anybody may learn which readings are absent"),
     "on_exhausted": ("suppress", "or partial: what happens beyond the budget"),
 }
-"""Settings of a policy, each with an example; a preset would be one more."""
+"""Settings of a policy, each with an example."""
 
 
 def add(command: ArgumentParser) -> None:
@@ -43,14 +44,15 @@ def add(command: ArgumentParser) -> None:
         default="close",
         help="release the windows that are over, or keep them open for a file that grows",
     )
-    _add_policy(command)
+    command.add_argument("--key-file", metavar="FILE", help="holds the noise key, if no -c does")
+    add_policy(command)
     _add_columns(command)
 
 
-def _add_policy(command: ArgumentParser) -> None:
+def add_policy(command: ArgumentParser) -> None:
+    """What a command needs to know what is released."""
     group = command.add_argument_group("what is released: a file, or settings one by one")
     group.add_argument("-c", "--config", type=Path, metavar="FILE", help="the configuration")
-    group.add_argument("--key-file", metavar="FILE", help="holds the noise key")
     group.add_argument(
         "--query", action="append", metavar="NAME", help="avg, min, median, p95 …; may be repeated"
     )

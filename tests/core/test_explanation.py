@@ -330,6 +330,7 @@ def test_odds_that_no_float_holds_are_none() -> None:
 # Warnings.
 
 WIDE = {"domain": Domain(0, 24_000, 10), "budget": NANO * 10}
+BARE = {"questions": (question("avg", 5, 100),)}
 CALM = {"domain": Domain(0, 24_000, 10), "questions": (question("avg", 1, 20_000),)}
 
 
@@ -344,8 +345,8 @@ def test_a_setting_that_protects_and_lasts_is_not_warned_of() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (WIDE, "A TV programme of an hour is hidden badly: its odds"),
-        (WIDE, "Nothing to speak of hides: kettle, "),
+        (BARE, "A TV programme of an hour is hidden badly: its odds"),
+        (WIDE, "Not hidden to speak of: kettle, "),
         (WIDE, "Over 24 h the releases add up to no bound"),
         ({"questions": (question("avg", 20, 100),)}, "One release alone leaves no bound"),
         ({"questions": (question("p95", "0.1", 100),)}, "noise on p95 is wider than the range of"),

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -19,6 +20,7 @@ import pytest
 from meteragent.cli import main, parser
 from meteragent.commands.sanitize import MAPPING
 from meteragent.config.policy import PolicySettings
+from meteragent.config.presets import presets
 from meteragent.encode import Encoder
 from meteragent.exits import Exit
 from meteragent.files.arguments import POLICY
@@ -486,9 +488,24 @@ def test_what_is_wrong_is_told_in_one_line_and_never_quoted(
 
 def test_settings_that_are_missing_are_named_as_arguments(directory: Path, capsys: Said) -> None:
     (directory / "in").write_text("x\n")
-    assert sanitize("in", settings=()) == Exit.CONFIGURATION
+    assert sanitize("in", settings=("--step", "5W")) == Exit.CONFIGURATION
     fields = [line.split(": ")[1] for line in capsys.readouterr().err.splitlines()]
     assert fields == ["--window", "--interval", "--maximum", "--epsilon", "--budget"]
+    assert sanitize("in", settings=()) == Exit.CONFIGURATION
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith("name a file: -c agent.toml; or what to hide: --preset tv-content")
+
+
+def test_a_preset_says_all_that_is_released(directory: Path) -> None:
+    (directory / "in.jsonl").write_bytes(readings(0, 100))
+    rest = ("--interval", "30s", "--key-file", "noise.key")
+    assert sanitize("in.jsonl", *OUT, settings=("--preset", "tv-content", *rest)) == Exit.OK
+    policy = presets()["tv-content"].policy | {"queries": "avg"}
+    del policy["interval"]
+    words = [(f"--{name.replace('queries', 'query')}", value) for name, value in policy.items()]
+    assert sanitize("in.jsonl", "-o", "again", settings=(*chain(*words), *rest)) == Exit.OK
+    assert [release["status"] for release in released()] == [*["released"] * 6, "suppressed"]
+    assert released("again") == released()
 
 
 def test_the_key_may_come_by_the_environment(
