@@ -73,6 +73,11 @@ class Agent:
         return self.group is not None and not self._stopping.is_set() and self.group.ready
 
     @property
+    def stopping(self) -> bool:
+        """Whether it has been told to end."""
+        return self._stopping.is_set()
+
+    @property
     def alive(self) -> bool:
         """Whether there is progress: not that the process is up, but that it gets somewhere."""
         return self.stood_still < self._config.agent.progress_deadline / 1000

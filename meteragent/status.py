@@ -86,7 +86,7 @@ class Status:
             "version": __version__,
             "now": now,
             "up_seconds": now - self._begun,
-            "state": self._state(),
+            "state": self.state(),
             "records_per_second": records,
             "releases_per_second": releases,
             "delay_seconds": {"median": recent.delay(0.5), "most": recent.delay(0.95)},
@@ -99,7 +99,8 @@ class Status:
             ],
         }
 
-    def _state(self) -> Document:
+    def state(self) -> Document:
+        """How the agent stands: a word, and a sentence for people."""
         agent, states = self._agent, self._monitor.states
         steady = sum(s in {State.RUNNING, State.COMMITTING} for s in states.values())
         share = f"{steady} of {len(states)} partitions"
