@@ -113,15 +113,23 @@ READINGS_PER_BATCH = 20_000
 
 
 def batches(traces: Sequence[Trace]) -> Iterator[Readings]:
-    """Trace after trace as interval blocks, many to a batch, as a topic would hold them."""
+    """All traces as interval blocks, a piece of each in turn, as a topic would hold them.
+
+    Why in turn: windows of many meters are charged at once, those of one only one by one.
+    """
+    piece = max(READINGS_PER_BATCH // max(len(traces), 1), 1)
+    longest = max((len(trace.watts) for trace in traces), default=0)
     runs: list[tuple[str, Integers, Watts]] = []
     offset = size = 0
-    for trace in traces:
-        times = trace.times()
-        for low in range(0, len(times), READINGS_PER_BATCH):
-            part = slice(low, low + READINGS_PER_BATCH)
-            runs.append((trace.name, times[part], trace.watts[part]))
-            size += len(times[part])
+    for low in range(0, longest, piece):
+        for trace in traces:
+            watts = trace.watts[low : low + piece]
+            if not len(watts):
+                continue
+            begin = trace.begin + low * trace.interval
+            times = begin + trace.interval * np.arange(len(watts), dtype=np.int64)
+            runs.append((trace.name, times, watts))
+            size += len(watts)
             if size >= READINGS_PER_BATCH:
                 yield _batch(runs, offset)
                 offset, size, runs = offset + len(runs), 0, []
