@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from meteragent.entropy import Entropy as Entropy
     from meteragent.entropy import NoiseKey as NoiseKey
     from meteragent.ledger import Ledger as Ledger
-    from meteragent.ledger import Terms as Terms
     from meteragent.mechanism import TruncatedGeometric as TruncatedGeometric
+    from meteragent.terms import Terms as Terms
 
 __version__ = "0.1.0"
 
@@ -21,7 +21,7 @@ _HOME = {
     "Entropy": "entropy",
     "Ledger": "ledger",
     "NoiseKey": "entropy",
-    "Terms": "ledger",
+    "Terms": "terms",
     "TruncatedGeometric": "mechanism",
 }
 

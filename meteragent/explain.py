@@ -23,7 +23,7 @@ from meteragent.explanation import (
     Spending,
 )
 from meteragent.leakage import additive_capacity, bits, multiplicative_capacity
-from meteragent.mechanism import TruncatedGeometric
+from meteragent.mechanism import shared
 from meteragent.policy import Policy, Question
 from meteragent.words import at_most, listed, per_watt_text, power_text, time_text
 
@@ -103,7 +103,7 @@ _PRESENCE = {
 
 
 def _answer(policy: Policy, question: Question) -> Answer:
-    mechanism = TruncatedGeometric(policy.domain, question.epsilon)
+    mechanism = shared(policy.domain, question.epsilon)
     middle = policy.domain.top // 2
     return Answer(
         question.query.name,

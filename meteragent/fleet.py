@@ -19,7 +19,7 @@ SECONDS = 1.0
 PERCENT = 100
 LOW = 10
 """Percent of its budget at or below which a meter is about to run out."""
-AT_ONCE = 2**14
+AT_ONCE = 30_000
 """Accounts looked at together: few enough for the processor's caches, and for their sum."""
 
 Counts = NDArray[np.int64]

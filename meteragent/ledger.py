@@ -16,95 +16,18 @@ is a multiple of, so that small integers hold them exactly; a batch costs a few 
 No float takes part: one that arrives is an error.
 """
 
-from dataclasses import dataclass
-from math import gcd
-
 import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.errors import InvalidSetting, NotExact
+from meteragent.terms import MOST_BUDGET, REACH_BACK, Terms
 
 Integers = NDArray[np.int64]
 
 NEVER = -(2**62)
 """Head and `released_until` of an account without a release: before every time there is."""
-
-MOST_BUCKETS = 128
-REACH_BACK = 16  # buckets behind the newest that a late charge may still go to
-MOST_BUDGET = 2**48
-"""No budget is larger, so a bucket that spent as much fills any; no sum of a ring overflows."""
-
-LONGEST = 2**50  # milliseconds: 35 thousand years
 AT_ONCE = 8192  # accounts, so that temporaries stay in the processor's cache
 SPARE = 4  # a fleet that grows gets room for a quarter more
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What an account promises: times in milliseconds, `budget` and `costs` in nano-units.
-
-    `costs` are those of one window's queries in their configured order. A window that does
-    not fit is refused whole, or with `partial` loses queries from the last one up.
-    """
-
-    budget: int
-    horizon: int
-    size: int
-    hop: int
-    costs: tuple[int, ...]
-    partial: bool = False
-
-    def __post_init__(self) -> None:
-        _whole("budget", self.budget, MOST_BUDGET)
-        for name in ("horizon", "size", "hop"):
-            _whole(name, getattr(self, name), LONGEST)
-        if not self.costs:
-            raise InvalidSetting("costs", "is empty", "name at least one query")
-        for cost in self.costs:
-            _whole("costs", cost, MOST_BUDGET // len(self.costs))
-        if self.horizon < self.size:
-            raise InvalidSetting(
-                "horizon", "is shorter than a window", f"write at least {self.size} ms"
-            )
-        if self.hop > self.size:
-            raise InvalidSetting(
-                "hop", "is longer than a window, readings would be lost", f"write {self.size} ms"
-            )
-
-    @property
-    def unit(self) -> int:
-        """Nano-units that an account counts in: what every charge is a multiple of."""
-        return gcd(*self.costs)
-
-    @property
-    def windows(self) -> int:
-        """How many windows touch a horizon that starts or ends with a window."""
-        return -(-self.horizon // self.hop) + -(-self.size // self.hop) - 1
-
-    @property
-    def bucket_windows(self) -> int:
-        """How many windows share a bucket: one, unless that takes too many buckets."""
-        return max(1, -(-(self.windows - 1) // (MOST_BUCKETS - REACH_BACK - 1)))
-
-    @property
-    def span(self) -> int:
-        """How many buckets one horizon can touch."""
-        return -(-(self.windows - 1) // self.bucket_windows) + 1
-
-    @property
-    def slack(self) -> int:
-        """By how many windows coarseness can lengthen the horizon at most."""
-        return self.span * self.bucket_windows - self.windows
-
-    @property
-    def bucket(self) -> int:
-        """The width of a bucket in milliseconds."""
-        return self.bucket_windows * self.hop
-
-    @property
-    def reach(self) -> int:
-        """From the start of a bucket to the end of its last window, in milliseconds."""
-        return self.bucket - self.hop + self.size
 
 
 class Ledger:
@@ -224,19 +147,41 @@ class Ledger:
 
     def left(self, accounts: Integers, now: int) -> Integers:
         """Nano-units that each account may spend on a window starting at `now`; changes nothing."""
-        bucket = _integers("now", np.asarray(now)) // self._bucket
+        bucket = int(_integers("now", np.asarray(now))) // self._bucket
         head, span = self.head[accounts], self._span
         spent = np.where(bucket < head + span, self.spent[accounts], 0)
         left: Integers = self._budget - spent
         behind = np.flatnonzero(bucket < head)
         left[behind] = self._left_behind(accounts[behind], np.full(len(behind), bucket))
         ahead = np.flatnonzero((bucket > head) & (bucket < head + span))
-        while len(ahead):
-            head[ahead] += 1
-            left[ahead] += self._at(accounts[ahead], head[ahead] - span)
-            ahead = ahead[head[ahead] < bucket]
+        for some in _alike(head[ahead]):
+            left[ahead[some]] += self._fallen_out(accounts[ahead[some]], bucket)
         nano: Integers = np.maximum(left, -1) * self.unit + self.terms.budget % self.unit
         return nano.clip(0)
+
+    def _fallen_out(self, accounts: Integers, bucket: int) -> Integers:
+        """What of `spent` is out of the span that ends with `bucket`; all heads are the same.
+
+        Of the two parts of what was spent, that which is out and that which is not, the one
+        with fewer buckets is added up: a fleet that was silent for long is counted in no time.
+        """
+        head = int(self.head[accounts[0]])
+        out = bucket - head
+        if out <= self._span - out:
+            return self._sum(accounts, head - self._span + 1, out)
+        return self.spent[accounts] - self._sum(accounts, bucket - self._span + 1, self._span - out)
+
+    def _sum(self, accounts: Integers, first: int, count: int) -> Integers:
+        """The sum of `count` buckets from `first` on."""
+        in_a_row = (
+            accounts[-1] - accounts[0] == len(accounts) - 1 and (np.diff(accounts) == 1).all()
+        )
+        rows = self.buckets[accounts[0] : accounts[-1] + 1] if in_a_row else self.buckets[accounts]
+        begin = first % self.ring
+        total: Integers = np.einsum("ab->a", rows[:, begin : begin + count], dtype=np.int64)
+        if begin + count > self.ring:
+            total += np.einsum("ab->a", rows[:, : begin + count - self.ring], dtype=np.int64)
+        return total
 
     def history(self, account: int) -> dict[int, int]:
         """Bucket start in milliseconds -> nano-units spent, for every bucket that spent."""
@@ -282,11 +227,12 @@ def _longer(column: Integers, length: int) -> Integers:
     return longer
 
 
-def _whole(name: str, value: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise NotExact(name, f"{type(value).__name__} is not a whole number", "write an integer")
-    if not 0 < value <= most:
-        raise InvalidSetting(name, "is out of bounds", f"write a whole number in 1..{most}")
+def _alike(values: Integers) -> list[Integers]:
+    """Where each distinct value stands."""
+    if len(values) and (values == values[0]).all():
+        return [np.arange(len(values))]
+    order = np.argsort(values, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(values[order])) + 1) if len(values) else []
 
 
 def _integers(name: str, values: Integers) -> Integers:

@@ -22,17 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.errors import LedgerDamaged
-from meteragent.ledger import (
-    LONGEST,
-    MOST_BUCKETS,
-    MOST_BUDGET,
-    NEVER,
-    REACH_BACK,
-    Integers,
-    Ledger,
-    Terms,
-    full,
-)
+from meteragent.ledger import NEVER, Integers, Ledger, full
+from meteragent.terms import LONGEST, MOST_BUCKETS, MOST_BUDGET, REACH_BACK, Terms
 
 MAGIC = b"mtrL"
 _LAYOUT_OF = itemgetter(slice(32))  # what records must share to be read as one array

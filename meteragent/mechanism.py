@@ -8,7 +8,7 @@ import math
 from bisect import bisect_left, bisect_right
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, repeat
 from typing import Protocol, TypeVar
 
@@ -23,6 +23,7 @@ DIGITS = 140  # of every power of alpha; 100 are left after the widest scaling b
 WORDS = 5  # 64-bit words to which a threshold is known: 320 bits
 WORD_BITS = 64
 GUIDE_BITS = 16
+SHARED = 256  # mechanisms: more than a configuration asks for
 
 Number = TypeVar("Number", Fraction, Decimal, float)
 
@@ -155,6 +156,12 @@ class TruncatedGeometric:
                 "level", "is not on the grid", f"give one in 0..{self.domain.top}, or none"
             )
         return (math.inf, math.inf) if level is None else (level, self.domain.top - level)
+
+
+@lru_cache(maxsize=SHARED)
+def shared(domain: Domain, epsilon: type_of_decimal) -> TruncatedGeometric:
+    """The same for all who ask: its tables are large, take long to make, and never change."""
+    return TruncatedGeometric(domain, epsilon)
 
 
 _BELOW_FIRST = (WORDS - 1) * WORD_BITS

@@ -12,8 +12,8 @@ from meteragent.domain import Domain
 from meteragent.errors import InvalidSetting
 from meteragent.exact import NANO, decimal, nano
 from meteragent.leakage import Frame
-from meteragent.ledger import Terms
 from meteragent.query import Query, query
+from meteragent.terms import Terms
 
 RELEASE_SCHEMA = "meteragent.release/1"
 POLICY_SCHEMA = "meteragent.policy/1"

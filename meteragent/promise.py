@@ -9,7 +9,7 @@ from decimal import Decimal
 from meteragent.config import Config
 from meteragent.exact import NANO
 from meteragent.leakage import bits, multiplicative_capacity
-from meteragent.mechanism import TruncatedGeometric
+from meteragent.mechanism import shared
 from meteragent.policy import Policy, Question
 from meteragent.words import at_most, listed, power_text, time_text
 
@@ -66,7 +66,7 @@ def promises(config: Config) -> dict[str, Promise]:
 
 
 def _answer(policy: Policy, question: Question, radius: float) -> Answer:
-    mechanism = TruncatedGeometric(policy.domain, question.epsilon)
+    mechanism = shared(policy.domain, question.epsilon)
     outputs = question.query.outputs(policy.slots)
     return Answer(
         question.query.name,

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from meteragent.domain import Levels, Watts
 from meteragent.entropy import Entropy, NoiseKey, Tags
-from meteragent.mechanism import TruncatedGeometric, Words
+from meteragent.mechanism import Words, shared
 from meteragent.policy import Policy
 from meteragent.query import answer
 
@@ -24,7 +24,7 @@ class Releaser:
         losses = np.repeat([question.nano for question in policy.questions], outputs)
         epsilons = {question.nano: question.epsilon for question in policy.questions}
         self._mechanisms = [
-            (np.flatnonzero(losses == nano), TruncatedGeometric(policy.domain, epsilon))
+            (np.flatnonzero(losses == nano), shared(policy.domain, epsilon))
             for nano, epsilon in epsilons.items()
         ]
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from meteragent import Domain, TruncatedGeometric
 from meteragent.errors import InvalidSetting, NotExact
 from meteragent.exact import nano
-from meteragent.ledger import MOST_BUCKETS, MOST_BUDGET, NEVER, REACH_BACK, Ledger, Terms
+from meteragent.ledger import NEVER, Ledger
+from meteragent.terms import MOST_BUCKETS, MOST_BUDGET, REACH_BACK, Terms
 from tests.twins.accounts import Account
 
 HOP = 10

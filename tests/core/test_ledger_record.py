@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meteragent.errors import LedgerDamaged
-from meteragent.ledger import MOST_BUDGET, NEVER, REACH_BACK, Ledger, Terms
+from meteragent.ledger import NEVER, Ledger
 from meteragent.ledger_record import dump, load
+from meteragent.terms import MOST_BUDGET, REACH_BACK, Terms
 
 MINUTE = 60_000
 QUARTER = 15 * MINUTE

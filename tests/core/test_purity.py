@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 PACKAGE = Path(meteragent.__file__).parent
 CORE = (
     *("exact", "errors", "domain", "query", "mechanism", "entropy", "ledger", "ledger_record"),
-    *("leakage", "policy", "record", "chunk", "codec", "encode", "schema", "window", "pipeline"),
+    *(
+        "terms",
+        "leakage",
+        "policy",
+        "record",
+        "chunk",
+        "codec",
+        "encode",
+        "schema",
+        "window",
+        "pipeline",
+    ),
     *("columns", "ring", "release", "lane", "partition"),
     *("words", "everyday", "explanation", "explain", "doubts", "statement"),
 )

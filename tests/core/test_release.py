@@ -1,7 +1,9 @@
 import numpy as np
 
+from meteragent.domain import Domain
 from meteragent.entropy import Entropy, NoiseKey
-from meteragent.release import _Columns
+from meteragent.policy import Policy, question
+from meteragent.release import Releaser, _Columns
 
 
 def test_some_columns_of_words_read_on_in_their_own_rows() -> None:
@@ -14,3 +16,18 @@ def test_some_columns_of_words_read_on_in_their_own_rows() -> None:
     for window in range(2):
         assert some.further(window, 1, 1) == words.further(window, 2, 1)
         assert some.further(window, 0, 4) == words.further(window, 0, 4)
+
+
+def test_partitions_share_the_tables_of_their_noise() -> None:
+    """They are large and slow to make, and the same wherever a policy says the same."""
+
+    def releaser() -> Releaser:
+        times = dict.fromkeys(("size", "hop", "horizon"), 60_000) | {"grace": 0, "idle": 0}
+        questions = (question("avg", 1, 100), question("max", 2, 100))
+        policy = Policy(Domain(0, 24_000, 10), questions, interval=10_000, budget=1, **times)
+        return Releaser(policy, NoiseKey(bytes(32)))
+
+    one, other = releaser(), releaser()
+    mechanisms = [mechanism for _, mechanism in one._mechanisms]
+    assert len(mechanisms) == 2
+    assert all(a is b for a, (_, b) in zip(mechanisms, other._mechanisms, strict=True))

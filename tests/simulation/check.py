@@ -4,9 +4,10 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
-from meteragent.ledger import NEVER, Terms
+from meteragent.ledger import NEVER
 from meteragent.ledger_record import load
 from meteragent.pipeline import Position
+from meteragent.terms import Terms
 from tests.simulation.intake import Release, releases
 from tests.simulation.kafka_model import Kafka, Transaction
 from tests.simulation.worker import LEDGER, REJECTED, SANITIZED
