@@ -22,9 +22,17 @@ def test_partitions_share_the_tables_of_their_noise() -> None:
     """They are large and slow to make, and the same wherever a policy says the same."""
 
     def releaser() -> Releaser:
-        times = dict.fromkeys(("size", "hop", "horizon"), 60_000) | {"grace": 0, "idle": 0}
-        questions = (question("avg", 1, 100), question("max", 2, 100))
-        policy = Policy(Domain(0, 24_000, 10), questions, interval=10_000, budget=1, **times)
+        policy = Policy(
+            Domain(0, 24_000, 10),
+            (question("avg", 1, 100), question("max", 2, 100)),
+            size=60_000,
+            interval=10_000,
+            hop=60_000,
+            grace=0,
+            idle=0,
+            budget=1,
+            horizon=60_000,
+        )
         return Releaser(policy, NoiseKey(bytes(32)))
 
     one, other = releaser(), releaser()
