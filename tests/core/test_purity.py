@@ -21,19 +21,8 @@ if TYPE_CHECKING:
 PACKAGE = Path(meteragent.__file__).parent
 CORE = (
     *("exact", "errors", "domain", "query", "mechanism", "entropy", "ledger", "ledger_record"),
-    *(
-        "terms",
-        "leakage",
-        "policy",
-        "record",
-        "chunk",
-        "codec",
-        "encode",
-        "schema",
-        "window",
-        "pipeline",
-    ),
-    *("columns", "ring", "release", "lane", "partition"),
+    *("leakage", "policy", "record", "chunk", "codec", "encode", "schema", "window", "pipeline"),
+    *("terms", "columns", "ring", "release", "lane", "partition"),
     *("words", "everyday", "explanation", "explain", "doubts", "statement"),
 )
 IMPURE = (
