@@ -1,0 +1,189 @@
+"""The day of a street, played to the agent at high speed, and what it publishes of it."""
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, BinaryIO
+from urllib.request import urlopen
+
+import numpy as np
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from numpy.typing import NDArray
+
+from meteragent.config import Config
+from simulations.demo.processes import Child, Trouble
+from simulations.demo.street import BLOCK, DAY, INTERVAL, Street
+from simulations.demo.table import Counts
+
+PATIENCE = 60.0
+"""Seconds without anything new, after which it is not waited any longer."""
+_SAMPLE = re.compile(r"^meteragent_(\w+?)(?:\{(.*?)\})? ([0-9.e+-]+)$", re.MULTILINE)
+
+Show = Callable[[Counts], None]
+
+
+@dataclass
+class Published:
+    """What everybody can read: [home, window] in watts, NaN where nothing was published yet."""
+
+    street: Street
+    config: Config
+    values: NDArray[np.float64] = field(init=False)
+    unbiased: NDArray[np.float64] = field(init=False)
+    released: int = 0
+    withheld: int = 0
+    spent: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Nothing yet."""
+        [self.policy] = self.config.policies.values()
+        self._rows = {home: row for row, home in enumerate(self.street.homes)}
+        shape = (len(self._rows), DAY // self.policy.hop)
+        self.values, self.unbiased = np.full(shape, np.nan), np.full(shape, np.nan)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every window of every home is there."""
+        return self.released + self.withheld >= self.values.size
+
+    def take(self, document: bytes) -> None:
+        """One release."""
+        told: dict[str, Any] = json.loads(document)
+        if told["status"] != "released":
+            self.withheld += 1
+            return
+        self.released += 1
+        self.spent += sum(map(float, told["epsilon"].values()))
+        row = self._rows[told["meter_id"]]
+        window = (told["window_start"] - self.street.begin) // self.policy.hop
+        name = self.policy.questions[0].query.name
+        self.values[row, window] = told["values"][name]
+        self.unbiased[row, window] = told["unbiased"][name]
+
+    def counts(self, counts: Counts) -> Counts:
+        """Everything that can be told from what was published."""
+        budget = self.policy.budget / 1e9 * len(self._rows)
+        counts.released, counts.withheld = self.released, self.withheld
+        counts.spent = self.spent / budget
+        return counts
+
+
+def _paced(street: Street, seconds: float) -> Iterator[tuple[float, int, list[bytes], list[bytes]]]:
+    """(when, until when of the day, keys, records), block by block."""
+    steps, begun = DAY // BLOCK, time.monotonic()
+    for number, (start, rows) in enumerate(groupby(street.blocks(), itemgetter(0))):
+        keys, records = [], []
+        for _, home, readings in rows:
+            block = {"meter_id": home, "start": start, "interval_ms": INTERVAL, "values": readings}
+            keys.append(home.encode())
+            records.append(json.dumps(block, separators=(",", ":")).encode())
+        yield begun + seconds * (number + 1) / steps, start + BLOCK, keys, records
+
+
+async def _until(moment: float) -> None:
+    await asyncio.sleep(max(0.0, moment - time.monotonic()))
+
+
+async def through_kafka(
+    published: Published, seconds: float, metrics: str, agent: Child, show: Show
+) -> Counts:
+    """Produce, and read what the agent publishes; the counts are those of its metrics."""
+    kafka, counts = published.config.kafka, Counts()
+    servers = list(kafka.bootstrap_servers)
+    async with (
+        AIOKafkaProducer(bootstrap_servers=servers, linger_ms=20, max_batch_size=2**18) as producer,
+        AIOKafkaConsumer(
+            kafka.output,
+            bootstrap_servers=servers,
+            isolation_level="read_committed",
+            auto_offset_reset="earliest",
+        ) as consumer,
+    ):
+        reading = asyncio.create_task(_read(consumer, published, agent))
+        watching = asyncio.create_task(_watch(metrics, published, counts, show))
+        try:
+            for moment, clock, keys, records in _paced(published.street, seconds):
+                for key, record in zip(keys, records, strict=True):
+                    await producer.send(kafka.input, record, key=key)
+                await _until(moment)
+                counts.moment = clock
+            await producer.flush()
+            await reading
+            await asyncio.to_thread(_scrape, metrics, published, counts)
+        finally:
+            for task in (reading, watching):
+                task.cancel()
+            await asyncio.gather(reading, watching, return_exceptions=True)
+    return counts
+
+
+async def _read(consumer: AIOKafkaConsumer, published: Published, agent: Child) -> None:
+    heard = time.monotonic()
+    while not published.complete:
+        found = await consumer.getmany(timeout_ms=200, max_records=5000)
+        for records in found.values():
+            heard = time.monotonic()
+            for record in records:
+                published.take(record.value)
+        if not agent.running:
+            raise Trouble(f"the agent has ended: {agent.last_words()}")
+        if time.monotonic() - heard > PATIENCE:
+            raise Trouble(f"nothing was published for {PATIENCE:.0f} s")
+
+
+async def _watch(metrics: str, published: Published, counts: Counts, show: Show) -> None:
+    while True:
+        await asyncio.to_thread(_scrape, metrics, published, counts)
+        show(counts)
+        await asyncio.sleep(0.2)
+
+
+def _scrape(metrics: str, published: Published, counts: Counts) -> None:
+    with urlopen(metrics, timeout=5) as answer:  # noqa: S310 - our own agent's
+        samples = _SAMPLE.findall(answer.read().decode())
+
+    def total(name: str, label: str = "") -> float:
+        return sum(float(v) for n, labels, v in samples if n == name and label in labels)
+
+    counts.readings = int(total("readings_total", 'outcome="accepted"'))
+    counts.released = int(total("windows_released_total"))
+    counts.withheld = int(total("windows_suppressed_total"))
+    [settings] = published.config.policy
+    counts.spent = total("epsilon_spent_total") / float(settings.budget) / len(published.values)
+    counts.lag = int(total("partition_lag_records"))
+
+
+async def through_a_pipe(
+    published: Published, seconds: float, sanitize: Child, lines: BinaryIO, show: Show
+) -> Counts:
+    """Write to `sanitize`, and read the lines that it writes."""
+    counts = Counts()
+    try:
+        for moment, clock, _, records in _paced(published.street, seconds):
+            await asyncio.to_thread(sanitize.write, b"\n".join(records) + b"\n")
+            counts.readings += len(records) * BLOCK // INTERVAL
+            await _until(moment)
+            counts.moment = clock
+            _take(lines, published)
+            show(published.counts(counts))
+        sanitize.close()
+    except BrokenPipeError as error:
+        raise Trouble(f"sanitize ended: {sanitize.last_words()}") from error
+    if await asyncio.to_thread(sanitize.wait):
+        raise Trouble(f"sanitize failed: {sanitize.last_words()}")
+    _take(lines, published)
+    return published.counts(counts)
+
+
+def _take(lines: BinaryIO, published: Published) -> None:
+    """Every line that is whole by now."""
+    while line := lines.readline():
+        if not line.endswith(b"\n"):
+            lines.seek(-len(line), 1)
+            return
+        published.take(line)

@@ -1,0 +1,143 @@
+"""What the demonstration starts: a broker and the agent, or `sanitize` alone."""
+
+import asyncio
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.request import urlopen
+
+from meteragent.config import Config, load
+from simulations.demo.interrupts import Interrupts
+from simulations.demo.processes import ROOT, Broker, Child, Trouble
+from simulations.demo.replay import Published, Show, through_a_pipe, through_kafka
+from simulations.demo.street import Street
+from simulations.demo.table import Counts
+
+METERAGENT = (sys.executable, "-m", "meteragent")
+USUAL_PORT = 9108
+READY_WITHIN = 60.0
+CONFIGURATION = """\
+[agent]
+key_file = "noise.key"
+[kafka]
+bootstrap_servers = ["{servers}"]
+[http]
+port = {port}
+[[policy]]
+name = "homes"
+preset = "tv-content"
+interval = "10s"
+idle = "3d"  # the day that is played is over: the clock must not close its windows
+"""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A place where a street can be played; `play` fills in what is published."""
+
+    config: Config
+    url: str | None
+    """Of the status page, where there is one."""
+    play: Callable[[Published, float, Show], Counts]
+    ending: str
+    """What a user types to end what was kept."""
+
+
+@contextmanager
+def scratch(interrupts: Interrupts, stack: ExitStack) -> Iterator[Path]:
+    """A directory that is gone afterwards, unless the stack was told to keep all."""
+    with interrupts.later():
+        directory = Path(tempfile.mkdtemp(prefix="meteragent-demo-"))
+        stack.callback(shutil.rmtree, directory, ignore_errors=True)
+    yield directory
+
+
+def with_kafka(directory: Path, interrupts: Interrupts, stack: ExitStack, say: Say) -> Stage:
+    """A broker and the agent. Trouble: a broker cannot be had here."""
+    say("starting a Kafka broker on this machine (the first time, Maven fetches it) …")
+    broker = Broker(directory / "broker", interrupts)
+    stack.callback(broker.stop)
+    servers = broker.start()
+    config = _configured(directory, servers)
+    _meteragent("topics", "create", "-c", directory / "agent.toml", "--partitions", 4)
+    say("starting the agent …")
+    with interrupts.later():
+        command = (*METERAGENT, "run", "-c", directory / "agent.toml")
+        agent = Child(command, directory / "agent.log")
+        stack.callback(agent.end)
+    url = f"http://127.0.0.1:{config.http.port}/"
+    _await_ready(f"{url}readyz", agent)
+    stop = f"kill {agent.pid}; {(ROOT / 'deploy/kafka/broker').relative_to(ROOT)} stop"
+    ending = f"{stop} --dir {broker.directory}; rm -r {directory}"
+
+    def play(published: Published, seconds: float, show: Show) -> Counts:
+        return asyncio.run(through_kafka(published, seconds, f"{url}metrics", agent, show))
+
+    return Stage(config, url, play, ending)
+
+
+def without_kafka(directory: Path, interrupts: Interrupts, stack: ExitStack) -> Stage:
+    """The same pipeline in `meteragent sanitize`."""
+    config = _configured(directory, "localhost:9092")
+    output = directory / "released.jsonl"
+    files = ("-o", output, "--ledger", directory / "spend.db")
+    command = (*METERAGENT, "sanitize", "-", "-c", directory / "agent.toml", *files)
+
+    def play(published: Published, seconds: float, show: Show) -> Counts:
+        with interrupts.later():
+            sanitize = Child(command, directory / "sanitize.log", fed=True)
+            stack.callback(sanitize.end)
+        output.touch()
+        with output.open("rb") as lines:
+            return asyncio.run(through_a_pipe(published, seconds, sanitize, lines, show))
+
+    return Stage(config, None, play, f"rm -r {directory}")
+
+
+def published(street: Street, stage: Stage) -> Published:
+    """Nothing yet, of that street."""
+    return Published(street, stage.config)
+
+
+def _configured(directory: Path, servers: str) -> Config:
+    written = CONFIGURATION.format(servers=servers, port=_free_port())
+    (directory / "agent.toml").write_text(written, "utf-8")
+    _meteragent("key", "create", directory / "noise.key")
+    return load(directory / "agent.toml", {})
+
+
+def _meteragent(*arguments: object) -> None:
+    done = subprocess.run(  # noqa: S603 - our own command
+        [*METERAGENT, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise Trouble(done.stderr.strip())
+
+
+def _free_port() -> int:
+    for port in (USUAL_PORT, 0):
+        with socket.socket() as attempt:
+            try:
+                attempt.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(attempt.getsockname()[1])
+    raise Trouble("no port of this machine is free")
+
+
+def _await_ready(probe: str, agent: Child) -> None:
+    deadline = time.monotonic() + READY_WITHIN
+    while time.monotonic() < deadline and agent.running:
+        with suppress(OSError), urlopen(probe, timeout=1):  # noqa: S310 - our own agent's
+            return
+        time.sleep(0.1)
+    raise Trouble(f"the agent is not ready: {agent.last_words()}")
