@@ -1,0 +1,1 @@
+"""The promise, audited from outside: what `sanitize` publishes of two worlds, and nothing else."""

@@ -1,0 +1,113 @@
+"""Builds of the product with one mistake each: an audit that finds none is worth nothing.
+
+    python -m simulations.audit.builds half-even sanitize IN -o OUT …
+
+The mistakes live in this process and nowhere else: the product has no switch for them.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meteragent import cli, query
+from meteragent.domain import Domain
+from meteragent.entropy import Entropy, Tags, WindowWords
+from meteragent.mechanism import TruncatedGeometric, Words
+
+CUT = 4.0
+"""Scale lengths beyond which a careless sampler cuts its noise: 1 draw in 55 lies there."""
+
+LESS_NOISE = Decimal("1.15")
+
+STOCK = "stock"
+
+
+def half_even() -> None:
+    """Averages rounded half to even, as `round` and `np.rint` do."""
+
+    def answer(windows: query.Windows) -> query.Answers:
+        mean = np.rint(windows.total / np.maximum(windows.present, 1)).astype(np.int64)
+        return mean[:, np.newaxis]
+
+    query.NAMED["avg"] = query.Query("avg", answer)
+
+
+def cut_tail() -> None:
+    """Laplace noise in floats, bounded "to keep outliers away", then rounded."""
+
+    def noise(self: TruncatedGeometric, words: Words) -> NDArray[np.int64]:
+        scale = 1 / float(self.epsilon * self.domain.step)
+        uniform = (words.first >> np.uint64(11)).astype(np.float64) / 2**53 - 0.5
+        drawn = -scale * np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
+        bounded: NDArray[np.int64] = np.rint(np.clip(drawn, -CUT * scale, CUT * scale)).astype(int)
+        return bounded
+
+    TruncatedGeometric.noise = noise  # type: ignore[method-assign]
+
+
+def _with_words_of(start: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> None:
+    honest = Entropy.words
+
+    def words(
+        self: Entropy,
+        tags: Tags,
+        starts: NDArray[np.int64],
+        levels: NDArray[np.signedinteger],
+        outputs: int,
+    ) -> WindowWords:
+        return honest(self, tags, start(starts), np.zeros_like(levels), outputs)
+
+    Entropy.words = words  # type: ignore[method-assign]
+
+
+def content_free() -> None:
+    """Noise from key, policy, meter and window alone: the digest of the content is left out."""
+    _with_words_of(lambda starts: starts)
+
+
+def window_free() -> None:
+    """Noise from key, policy and meter alone: the same in every window."""
+    _with_words_of(np.zeros_like)
+
+
+def stingy() -> None:
+    """Less noise than the releases state."""
+    honest = TruncatedGeometric.__init__
+
+    def init(self: TruncatedGeometric, domain: Domain, epsilon: Decimal | int | str) -> None:
+        honest(self, domain, Decimal(epsilon) * LESS_NOISE)
+
+    TruncatedGeometric.__init__ = init  # type: ignore[method-assign]
+
+
+@dataclass(frozen=True)
+class Build:
+    """One mistake."""
+
+    name: str
+    mistake: str
+    make: Callable[[], None]
+
+
+BUILDS = (
+    Build("half-even", "averages are rounded half to even", half_even),
+    Build("cut-tail", f"float noise is cut at {CUT:g} scale lengths", cut_tail),
+    Build("content-free", "noise is not bound to the window's content", content_free),
+    Build("window-free", "noise is not bound to the window at all", window_free),
+    Build("stingy", "15 % more loss than the releases state", stingy),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Make the mistake, then be the product's command line."""
+    name, *rest = arguments
+    next(build for build in BUILDS if build.name == name).make()
+    return cli.main(rest)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
