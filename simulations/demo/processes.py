@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from simulations.demo.interrupts import Interrupts
 
 ROOT = Path(__file__).resolve().parents[2]
-BROKER = ROOT / "deploy" / "kafka" / "broker"
+BROKER = (sys.executable, ROOT / "deploy" / "kafka" / "broker")
 GRACE = 15.0
 
 
@@ -85,7 +86,7 @@ class Broker:
     def start(self) -> str:
         """Its address. Trouble: there is none to be had here, and why."""
         with self._interrupts.later():
-            command = (BROKER, "start", "--dir", self.directory)
+            command = (*BROKER, "start", "--dir", self.directory)
             self._begun = Child(command, self.directory.parent / "broker.log")
         if self._begun.wait():
             raise Trouble(self._begun.words().partition("\n")[0].removeprefix("broker: "))
@@ -104,5 +105,5 @@ class Broker:
             self._begun.end(signal.SIGINT)
         self._begun.wait()
         subprocess.run(  # noqa: S603 - our own command
-            [BROKER, "stop", "--dir", self.directory], capture_output=True, check=False
+            [*BROKER, "stop", "--dir", self.directory], capture_output=True, check=False
         )

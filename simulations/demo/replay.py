@@ -114,7 +114,7 @@ async def through_kafka(
                 counts.moment = clock
             await producer.flush()
             await reading
-            await asyncio.to_thread(_scrape, metrics, published, counts)
+            await _until_idle(counts)
         finally:
             for task in (reading, watching):
                 task.cancel()
@@ -141,6 +141,14 @@ async def _watch(metrics: str, published: Published, counts: Counts, show: Show)
         await asyncio.to_thread(_scrape, metrics, published, counts)
         show(counts)
         await asyncio.sleep(0.2)
+
+
+async def _until_idle(counts: Counts) -> None:
+    """The metrics follow what was published within a second or two."""
+    for _ in range(30):
+        if not counts.lag:
+            return
+        await asyncio.sleep(0.1)
 
 
 def _scrape(metrics: str, published: Published, counts: Counts) -> None:

@@ -1,0 +1,163 @@
+"""The demonstration shows what it says, and leaves nothing behind however it ends."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+import numpy as np
+import pytest
+
+from meteragent.config import from_document
+from meteragent.config.presets import presets
+from simulations.demo import attack
+from simulations.demo.street import FILMS, street
+
+ROOT = Path(__file__).parents[2]
+SHORT = ("--homes", "8", "--seconds", "2")
+BEGIN = 1_763_424_000_000
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Where the demonstration keeps all that is not the picture."""
+    made = tmp_path / "place"
+    made.mkdir()
+    return made
+
+
+def demo(
+    place: Path, *arguments: str, environ: dict[str, str] | None = None
+) -> subprocess.Popen[str]:
+    picture = ("--picture", str(place.parent / "demo.png"))
+    return subprocess.Popen(  # noqa: S603 - our own command
+        [sys.executable, "-m", "simulations.demo", *SHORT, *picture, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(place), **(environ or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    return process.communicate(timeout=120)[0]
+
+
+def left(place: Path) -> list[str]:
+    """Files, and processes that were told of a file there."""
+    lines = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(entry.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue  # it has ended meanwhile
+    files = [path.name for path in place.iterdir() if not path.name.startswith("hsperfdata")]
+    return [line for line in lines if str(place) in line] + files
+
+
+def width_of(picture: Path) -> int:
+    content = picture.read_bytes()
+    assert content.startswith(b"\x89PNG")
+    assert len(content) < 150_000
+    return int(struct.unpack(">I", content[16:20])[0])
+
+
+def test_it_can_be_kept_running_and_says_how_it_ends(place: Path) -> None:
+    told = said(demo(place, "--keep"))
+    assert "no Kafka" not in told
+    rows = [line.split() for line in told.splitlines() if re.match(r" +\d\d:\d\d ", line)]
+    # 8 homes, a day of 96 blocks and one more, 90 readings each; a window for each block.
+    assert rows[-1][1] == f"{8 * 97 * 90:,}"
+    assert rows[-1][3:] == [f"{8 * 96}", "0", "100%", "0"]
+    assert "from the meter's readings:   in 8 of 8 homes" in told
+    assert width_of(place.parent / "demo.png") > 800
+    for url in re.findall(r"http://\S+", told):
+        with urlopen(url, timeout=10) as answer:  # noqa: S310 - our own agent's
+            assert answer.status == 200
+    ending = told.split("this ends it:")[1].strip()
+    assert left(place)
+    subprocess.run(["/bin/bash", "-c", ending], cwd=ROOT, check=True, capture_output=True)  # noqa: S603
+    deadline = time.monotonic() + 20
+    while left(place) and time.monotonic() < deadline:
+        os.sched_yield()
+    assert left(place) == []
+
+
+def test_without_java_it_says_so_and_shows_sanitize(place: Path) -> None:
+    process = demo(place, environ={"PATH": str(place)})
+    told = said(process)
+    assert process.returncode == 0
+    assert "no Kafka: no way to run Kafka here: Java is missing" in told
+    assert "`meteragent sanitize` runs the same pipeline" in told
+    assert "from the meter's readings:   in 8 of 8 homes" in told
+    assert width_of(place.parent / "demo.png") > 800
+    assert left(place) == []
+
+
+@pytest.mark.parametrize(
+    "moments", [pytest.param(2, id="some"), pytest.param(12, id="many", marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("arguments", [(), ("--no-kafka",)])
+def test_ended_at_any_moment_it_leaves_nothing(
+    place: Path, moments: int, arguments: tuple[str, ...]
+) -> None:
+    draw = random.Random(moments)
+    for number in range(moments):
+        process = demo(place, *arguments)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1 + draw.uniform(number, number + 1) * 6 / moments)
+        process.send_signal(draw.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
+        told = said(process)
+        assert "Traceback" not in told
+        assert process.returncode == 130, told
+        assert left(place) == []
+
+
+def test_ended_while_kafka_is_fetched_it_leaves_nothing(place: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    process = demo(place, environ={"XDG_CACHE_HOME": str(cache)})
+    while not any(cache.glob("meteragent/tmp*")):
+        assert process.poll() is None
+        os.sched_yield()
+    process.send_signal(signal.SIGINT)
+    said(process)
+    assert process.returncode == 130
+    assert left(place) == []
+    assert [path.name for path in (cache / "meteragent").iterdir()] == ["fetch.lock"]
+
+
+# The attacker of the picture.
+
+
+def test_a_street_is_the_same_for_the_same_seed() -> None:
+    one, same, other = (street(3, BEGIN, seed) for seed in (1, 1, 2))
+    assert np.array_equal(one.watts, same.watts)
+    assert not np.array_equal(one.watts, other.watts)
+    assert one.watts.min() >= 0
+
+
+def test_readings_give_the_film_away() -> None:
+    made = street(5, BEGIN, 1)
+    for home in range(5):
+        assert attack.from_readings(made, home).argmax() == made.shown[home]
+
+
+def test_the_attacker_compares_exact_likelihoods() -> None:
+    """Without noise he is certain; his odds between two films are those of the mechanism."""
+    made = street(1, BEGIN, 1)
+    document = {"policy": [{"name": "homes", **presets()["tv-content"].policy, "epsilon": "50"}]}
+    [sharp] = from_document(document, ROOT, {}).policies.values()
+    averages = made.watts[0].reshape(-1, sharp.slots).mean(axis=1)
+    released = np.round(averages / 10) * 10
+    assert attack.from_releases(made, 0, released, sharp).argmax() == made.shown[0]
+    nothing = np.full(len(released), np.nan)
+    assert attack.from_releases(made, 0, nothing, sharp) == pytest.approx(1 / FILMS)
