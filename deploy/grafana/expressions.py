@@ -1,0 +1,75 @@
+"""PromQL by short names, as the dashboards' panels ask for it.
+
+    rate("records")            per second, of this dashboard's job and instances
+    gauge("meters")            as it is, of this dashboard's policies where it has any
+    total(..., by="policy")    added up
+
+Grafana fills in `$job`, `$instance`, `$policy` and `$__rate_interval`.
+"""
+
+OF_POLICIES = (
+    *("windows_closed", "windows_released", "windows_suppressed", "released", "epsilon_spent"),
+    *("release_delay", "meters", "meter_memory", "windows_open", "budget", "policy", "release"),
+)
+"""How the names of metrics begin that have a policy."""
+
+
+def gauge(metric: str, **labels: str) -> str:
+    """A metric of ours, as it is; labels are patterns."""
+    return _chosen(f"meteragent_{metric}", **labels)
+
+
+def rate(counter: str, **labels: str) -> str:
+    """Per second."""
+    return f"rate({_chosen(f'meteragent_{counter}_total', **labels)}[$__rate_interval])"
+
+
+def increase(counter: str, **labels: str) -> str:
+    """Over an interval."""
+    return f"increase({_chosen(f'meteragent_{counter}', **labels)}[$__rate_interval])"
+
+
+def process(metric: str) -> str:
+    """A metric that every process has, of those that are ours."""
+    return f"{_chosen(f'process_{metric}')} {_OURS}"
+
+
+def process_rate(counter: str) -> str:
+    """Per second, of a counter that every process has."""
+    return f"rate({_chosen(f'process_{counter}')}[$__rate_interval]) {_OURS}"
+
+
+def total(expression: str, by: str = "") -> str:
+    """Added up, for each value of the labels `by`."""
+    return f"sum{_by(by)} ({expression})"
+
+
+def largest(expression: str, by: str = "") -> str:
+    """The largest, for each value of the labels `by`."""
+    return f"max{_by(by)} ({expression})"
+
+
+def smallest(expression: str, by: str = "") -> str:
+    """The smallest, for each value of the labels `by`."""
+    return f"min{_by(by)} ({expression})"
+
+
+def quantile(share: float, histogram: str, by: str = "") -> str:
+    """What so many of the observations of a histogram stayed within."""
+    labels = ", ".join(["le", *([by] if by else [])])
+    buckets = _chosen(f"meteragent_{histogram}_bucket")
+    return f"histogram_quantile({share}, sum by ({labels}) (rate({buckets}[$__rate_interval])))"
+
+
+def _by(labels: str) -> str:
+    return f" by ({labels})" if labels else ""
+
+
+def _chosen(metric: str, **labels: str) -> str:
+    own = metric.removeprefix("meteragent_").startswith(OF_POLICIES)
+    wanted = {"job": "$job", "instance": "$instance", **({"policy": "$policy"} if own else {})}
+    matchers = ", ".join(f'{name}=~"{pattern}"' for name, pattern in {**wanted, **labels}.items())
+    return f"{metric}{{{matchers}}}"
+
+
+_OURS = f"and on (job, instance) {gauge('ready')}"

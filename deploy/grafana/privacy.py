@@ -1,0 +1,321 @@
+"""Privacy spend: for the data protection officer."""
+
+from deploy.grafana.expressions import gauge, largest, rate, smallest, total
+from deploy.grafana.layout import Dashboard, Row
+from deploy.grafana.panels import (
+    GREEN,
+    GREY,
+    RED,
+    YELLOW,
+    Column,
+    Heat,
+    Lines,
+    Number,
+    Query,
+    Table,
+)
+
+HOUR = 3600
+
+POLICY = ("policy",)
+QUIET = "none"
+METERS = total(gauge("meters"), by="policy")
+HORIZON = largest(gauge("policy_horizon_seconds"), by="policy")
+BUDGET = largest(gauge("policy_budget_epsilon"), by="policy")
+SPENT = total(rate("epsilon_spent"), by="policy")
+WINDOW_COSTS = total(largest(gauge("release_epsilon"), by="policy, query"), by="policy")
+CLOSED = total(rate("windows_closed"), by="policy")
+ASKED = f"({CLOSED} - {total(rate('windows_suppressed', reason='coverage'), by='policy')})"
+
+
+def on_policy(left: str, operator: str, right: str) -> str:
+    """Two results, policy by policy."""
+    return f"{left} {operator} on (policy) {right}"
+
+
+def share_of_meters(count: str) -> str:
+    """How many of all meters, between 0 and 1."""
+    return on_policy(total(gauge(count), by="policy"), "/", METERS)
+
+
+def left_of(share: float) -> str:
+    """The share of its budget that so many meters have at most: a state, so there is no rate."""
+    buckets = total(gauge("budget_remaining_ratio_bucket"), by="policy, le")
+    return f"histogram_quantile({share}, {buckets})"
+
+
+PER_RELEASE = (
+    Column("epsilon", QUIET, largest(gauge("release_epsilon"), by="policy, query"), 3),
+    Column(
+        "noise falls to 1/e in",
+        "watt",
+        largest(gauge("release_noise_scale_watts"), by="policy, query"),
+        0,
+    ),
+    Column(
+        "mean error", "watt", largest(gauge("release_expected_error_watts"), by="policy, query"), 0
+    ),
+    Column(
+        "9 of 10 within", "watt", largest(gauge("release_p90_error_watts"), by="policy, query"), 0
+    ),
+    Column("tells at most, bits", QUIET, largest(gauge("release_leakage"), by="policy, query"), 2),
+    Column(
+        "a guess gains, times",
+        QUIET,
+        largest(gauge("release_capacity_ratio"), by="policy, query"),
+        1,
+    ),
+)
+PER_POLICY = (
+    Column("window", "s", largest(gauge("policy_window_seconds"), by="policy, job"), 0),
+    Column("radius", "watt", largest(gauge("policy_radius_watts"), by="policy, job"), 0),
+    Column("horizon", "s", largest(gauge("policy_horizon_seconds"), by="policy, job"), 0),
+    Column("budget, epsilon", QUIET, largest(gauge("policy_budget_epsilon"), by="policy, job"), 1),
+    Column("meters", "short", total(gauge("meters"), by="policy, job"), 0),
+)
+
+DASHBOARD = Dashboard(
+    file="privacy-spend.json",
+    title="Privacy spend",
+    meaning=(
+        "For the data protection officer: how much privacy the published answers cost, how much "
+        "of the budget is left, and what is withheld because it is spent. Nothing here depends "
+        "on what a meter measured."
+    ),
+    since="now-24h",
+    rows=(
+        Row(
+            "Now",
+            (
+                Number(
+                    "Meters",
+                    "How many meters have an account under each policy.",
+                    "short",
+                    (Query(METERS, "{{policy}}", POLICY),),
+                    width=6,
+                ),
+                Number(
+                    "Budget of the poorest tenth",
+                    "One meter in ten has this share of its budget left, or less. A policy whose "
+                    "budget covers its horizon exactly stands near 0 for good, and is not short.",
+                    "percentunit",
+                    (Query(left_of(0.1), "{{policy}}", POLICY),),
+                    width=6,
+                    least=0,
+                    most=1,
+                    decimals=0,
+                ),
+                Number(
+                    "A tenth cannot pay in",
+                    "At the present rate, the time until one meter in ten cannot pay for its next "
+                    "window. A policy that can go on for ever is not shown.",
+                    "dtdurations",
+                    (
+                        Query(
+                            f"{smallest(gauge('budget_exhaustion_seconds'), by='policy')} < +Inf",
+                            "{{policy}}",
+                            POLICY,
+                        ),
+                    ),
+                    width=6,
+                    steps=((None, RED), (HOUR, YELLOW), (24 * HOUR, GREEN)),
+                    nothing="never",
+                ),
+                Number(
+                    "Windows withheld",
+                    "The share of the windows that ended lately of which nothing was published.",
+                    "percentunit",
+                    (
+                        Query(
+                            on_policy(total(rate("windows_suppressed"), by="policy"), "/", CLOSED),
+                            "{{policy}}",
+                            POLICY,
+                        ),
+                    ),
+                    width=6,
+                    steps=((None, GREEN), (0.01, YELLOW), (0.05, RED)),
+                    decimals=1,
+                ),
+            ),
+        ),
+        Row(
+            "Where the budget goes",
+            (
+                Lines(
+                    "Spent per meter and hour",
+                    "The epsilon, at the policy's radius, that an average meter's published "
+                    "answers cost per hour.",
+                    QUIET,
+                    (
+                        Query(
+                            on_policy(f"{SPENT} * {HOUR}", "/", METERS),
+                            "{{policy}}",
+                            POLICY,
+                        ),
+                    ),
+                    least=0,
+                ),
+                Lines(
+                    "Spent by query",
+                    "The same, for each question that is asked of a window: which of them is "
+                    "expensive.",
+                    QUIET,
+                    (
+                        Query(
+                            f"{total(rate('epsilon_spent'), by='policy, query')} * {HOUR} "
+                            f"/ on (policy) group_left () {METERS}",
+                            "{{policy}} {{query}}",
+                            ("policy", "query"),
+                        ),
+                    ),
+                    least=0,
+                    stacked=True,
+                ),
+                Lines(
+                    "Asked of the budget",
+                    "What the windows that end cost or would cost, as a share of what the budget "
+                    "can bear for ever. Above 100 % some windows will be withheld.",
+                    "percentunit",
+                    (
+                        Query(
+                            on_policy(
+                                on_policy(
+                                    on_policy(on_policy(ASKED, "*", WINDOW_COSTS), "/", METERS),
+                                    "*",
+                                    HORIZON,
+                                ),
+                                "/",
+                                BUDGET,
+                            ),
+                            "{{policy}}",
+                            POLICY,
+                        ),
+                    ),
+                    steps=((None, GREY), (1, RED)),
+                    limit=True,
+                    least=0,
+                ),
+            ),
+        ),
+        Row(
+            "What is left",
+            (
+                Heat(
+                    "The fleet by what is left",
+                    "How many meters, by the share of their budget that their next window finds. "
+                    "Darker is more meters; a band that sinks is a fleet that is running out.",
+                    "short",
+                    (
+                        Query(
+                            total(gauge("budget_remaining_ratio_bucket"), by="le"),
+                            "{{le}}",
+                            ("le",),
+                        ),
+                    ),
+                ),
+                Lines(
+                    "Left to the poorest tenth, and to half",
+                    "One meter in ten, and one in two, has this share of its budget left or less.",
+                    "percentunit",
+                    (
+                        Query(left_of(0.1), "{{policy}} poorest tenth", POLICY),
+                        Query(left_of(0.5), "{{policy}} poorer half", POLICY),
+                    ),
+                    least=0,
+                    most=1,
+                ),
+                Lines(
+                    "Meters that cannot pay, or hardly",
+                    "The share of meters that cannot pay for their next window, and of those with "
+                    "a tenth of their budget or less.",
+                    "percentunit",
+                    (
+                        Query(share_of_meters("meters_exhausted"), "{{policy}} cannot pay", POLICY),
+                        Query(
+                            share_of_meters("meters_low_budget"), "{{policy}} 10 % or less", POLICY
+                        ),
+                    ),
+                    least=0,
+                    most=1,
+                ),
+            ),
+        ),
+        Row(
+            "What is published, and what is withheld",
+            (
+                Lines(
+                    "Windows",
+                    "What became of the windows that ended, per second: something published, or "
+                    "withheld for want of budget or of readings.",
+                    "ops",
+                    (
+                        Query(total(rate("windows_released")), "published"),
+                        Query(
+                            total(rate("windows_suppressed"), by="reason"),
+                            "withheld: {{reason}}",
+                            ("reason",),
+                        ),
+                    ),
+                    stacked=True,
+                    bars=True,
+                    least=0,
+                ),
+                Lines(
+                    "Withheld, and why",
+                    "The share of windows of which nothing was published: because the budget was "
+                    "spent, or because too few readings had come.",
+                    "percentunit",
+                    (
+                        Query(
+                            f"{total(rate('windows_suppressed'), by='policy, reason')} "
+                            f"/ on (policy) group_left () {CLOSED}",
+                            "{{policy}} {{reason}}",
+                            ("policy", "reason"),
+                        ),
+                    ),
+                    least=0,
+                    most=1,
+                ),
+                Lines(
+                    "Answers by query",
+                    "Published answers per second. Where a policy releases what it still can, the "
+                    "later queries get fewer.",
+                    "ops",
+                    (
+                        Query(
+                            total(rate("released"), by="policy, query"),
+                            "{{policy}} {{query}}",
+                            ("policy", "query"),
+                        ),
+                    ),
+                    least=0,
+                ),
+            ),
+        ),
+        Row(
+            "What is promised",
+            (
+                Table(
+                    "Policies",
+                    "Whoever weighs two worlds that differ by at most the radius in every reading "
+                    "of a horizon sees his odds change by at most exp(budget).",
+                    QUIET,
+                    width=10,
+                    height=7,
+                    columns=PER_POLICY,
+                    by=("policy", "job"),
+                ),
+                Table(
+                    "What one answer means",
+                    "For each answer of a window: its cost at the radius, how far it is off, and "
+                    "the most it can tell to whoever knows everything else.",
+                    QUIET,
+                    width=14,
+                    height=7,
+                    columns=PER_RELEASE,
+                    by=("policy", "query"),
+                ),
+            ),
+        ),
+    ),
+)
