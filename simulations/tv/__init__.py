@@ -1,0 +1,1 @@
+"""Television: what a meter tells of a programme, who can read it, and what noise leaves of it."""

@@ -1,0 +1,160 @@
+"""Contests: contents are put into homes, the product releases them, and an attacker guesses.
+
+An attacker knows every candidate's exact trace, when it was on, and the policy. What else was
+on in the home is either known, which is the worst case, or drawn from habits.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meteragent import query
+from meteragent.entropy import NoiseKey
+from meteragent.policy import Policy
+from simulations.kit.product import release
+from simulations.kit.statistics import Share
+from simulations.kit.traces import Trace
+from simulations.tv.attacks import Scores, among, ranks
+from simulations.tv.background import background
+from simulations.tv.likelihood import Habits, Levels, known_home, rates
+
+Watts = NDArray[np.float64]
+
+OTHERS = 200
+"""Homes that an attacker has measured himself."""
+
+EPOCH = 1_767_225_600_000
+"""The midnight at which the simulated year 2026 begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What might have been on: `watts[content, slot]`, all begun at the same time."""
+
+    begin: int
+    """Milliseconds since the epoch; a whole number of intervals."""
+    interval: int
+    watts: Watts
+    sets: NDArray[np.int64] | None = None
+    """The set that each was seen on, where an attacker knows it: others are no candidates."""
+
+    @property
+    def chance(self) -> float:
+        """What guessing gets."""
+        if self.sets is None:
+            return 1 / len(self.watts)
+        _, which, sizes = np.unique(self.sets, return_inverse=True, return_counts=True)
+        return float(np.mean(1 / sizes[which]))
+
+    def chance_of(self, first: int) -> float:
+        """What so many guesses get."""
+        if self.sets is None:
+            return min(1.0, first / len(self.watts))
+        _, which, sizes = np.unique(self.sets, return_inverse=True, return_counts=True)
+        return float(np.mean(np.minimum(1, first / sizes[which])))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an attacker has before him."""
+
+    released: Levels
+    """released[observed, output], repeat after repeat of all contents"""
+    answers: Levels
+    """answers[content, output]: what the queries say of each content in a known home"""
+    rates: NDArray[np.float64]
+    habits: Habits | None
+
+    def scores(self) -> Scores:
+        """The likelihood of every content, given what was released."""
+        if self.habits is None:
+            return known_home(self.released, self.answers, self.rates)
+        return self.habits.scores(self.released, self.answers, self.rates)
+
+
+def alone(contents: Contents, policy: Policy, key: NoiseKey, repeats: int, rest: float) -> Seen:
+    """Contents in homes where everything else draws `rest` watts, which the attacker knows."""
+    begin, placed = _placed(contents, policy, rest)
+    answers = _answers(placed, policy)
+    released = _released(placed, begin, policy, key, repeats)
+    return Seen(released, answers, _rates(policy, placed), None)
+
+
+def in_homes(
+    contents: Contents, policy: Policy, key: NoiseKey, repeats: int, draw: np.random.Generator
+) -> Seen:
+    """Contents in homes of which the attacker knows no more than what such homes draw.
+
+    Every trial has a home of its own, and the attacker has learned from others.
+    """
+    begin, placed = _placed(contents, policy, 0.0)
+    trials = repeats * len(placed)
+    drawn = background(
+        draw,
+        trials + OTHERS,
+        placed.shape[1],
+        policy.interval / 1000,
+        begin / 1000 % 86_400,
+    )
+    mixed = np.tile(placed, (repeats, 1)) + drawn[:trials]
+    released = _released(mixed, begin, policy, key, 1)
+    habits = Habits(_answers(drawn[trials:], policy))
+    return Seen(released, _answers(placed, policy), _rates(policy, placed), habits)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How often the right content was the first guess, and among the first five."""
+
+    first: Share
+    five: Share
+
+
+def outcome(scores: Scores, contents: Contents, draw: np.random.Generator) -> Outcome:
+    """Precondition: `scores[observed, content]`, observed repeat after repeat."""
+    truth = np.arange(len(scores)) % len(contents.watts)
+    if contents.sets is not None:
+        scores = np.where(contents.sets[truth][:, np.newaxis] == contents.sets, scores, -np.inf)
+    beaten = ranks(scores, truth, draw)
+    return Outcome(among(beaten, 1), among(beaten, 5))
+
+
+def _placed(contents: Contents, policy: Policy, rest: float) -> tuple[int, Watts]:
+    """The windows that contents touch, whole: when they begin, and their slots."""
+    end = contents.begin + contents.watts.shape[1] * contents.interval
+    begin = contents.begin // policy.size * policy.size
+    slots = (-(-end // policy.size) * policy.size - begin) // policy.interval
+    coarse = [
+        Trace("", contents.begin, contents.interval, row).coarser(policy.interval).watts
+        for row in contents.watts
+    ]
+    first = (contents.begin - begin) // policy.interval
+    placed = np.full((len(coarse), slots), rest)
+    placed[:, first : first + len(coarse[0])] += np.array(coarse)
+    return begin, placed
+
+
+def _answers(placed: Watts, policy: Policy) -> Levels:
+    """answers[content, output], by the product's own queries."""
+    levels = policy.domain.levels(placed).reshape(-1, policy.slots)
+    asked = tuple(question.query for question in policy.questions)
+    answers: Levels = query.answer(asked, levels).astype(np.float64)
+    return answers.reshape(len(placed), -1)
+
+
+def _released(placed: Watts, begin: int, policy: Policy, key: NoiseKey, repeats: int) -> Levels:
+    """Every repeat is another meter, so it has its own noise."""
+    traces = [
+        Trace(f"tv-{repeat}-{number}", begin, policy.interval, watts)
+        for repeat in range(repeats)
+        for number, watts in enumerate(placed)
+    ]
+    values = np.array([one.values for one in release(traces, policy, key)])
+    step, minimum = float(policy.domain.step), float(policy.domain.minimum)
+    levels: Levels = np.round((values - minimum) / step).reshape(len(traces), -1)
+    return levels
+
+
+def _rates(policy: Policy, placed: Watts) -> NDArray[np.float64]:
+    return rates(policy, placed.shape[1] // policy.slots)
