@@ -68,6 +68,11 @@ class Agent:
             self.group.stop()
 
     @property
+    def fingerprint(self) -> str:
+        """Of the noise key, so that instances with different ones are noticed."""
+        return self._key.fingerprint
+
+    @property
     def ready(self) -> bool:
         """Whether Kafka is there, and every partition of ours is running."""
         return self.group is not None and not self._stopping.is_set() and self.group.ready

@@ -68,6 +68,11 @@ class NoiseKey:
                 "make one with `meteragent key create`",
             ) from None
 
+    @property
+    def fingerprint(self) -> str:
+        """Tells keys apart and gives none away: of another length and purpose than noise."""
+        return blake2b(key=self.secret, person=b"fingerprint", digest_size=8).hexdigest()
+
     def to_hex(self) -> str:
         """The text of a key file."""
         return self.secret.hex() + "\n"

@@ -40,6 +40,10 @@ class Watched(Protocol):
     def stood_still(self) -> float:
         """For how many seconds it has not."""
 
+    @property
+    def fingerprint(self) -> str:
+        """Of its noise key."""
+
     def pipelines(self) -> Mapping[int, Pipeline]:
         """Partition -> its windows and accounts, of those that run."""
 
@@ -93,6 +97,11 @@ class Present:
         agent = self._agent
         yield _one("ready", "Whether every partition of this instance runs.", agent.ready)
         yield _one("alive", "Whether there is progress, as /healthz says.", agent.alive)
+        key = InfoMetricFamily(
+            "meteragent_key", "The noise key's fingerprint, the same on all instances."
+        )
+        key.add_metric([], {"fingerprint": agent.fingerprint})
+        yield key
         yield _one(
             "standstill_seconds",
             "For how long the loop, the brokers or a due commit have let wait for them.",

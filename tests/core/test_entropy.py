@@ -318,3 +318,12 @@ def test_noise_on_two_contents_does_not_reveal_their_difference() -> None:
         for level in (1000, 1001)
     ]
     assert len(np.unique(noises[0] - noises[1])) > 20
+
+
+def test_a_fingerprint_tells_keys_apart_and_gives_none_away() -> None:
+    keys = [NoiseKey(bytes([n]) * 32) for n in range(50)]
+    prints = [key.fingerprint for key in keys]
+    assert len(set(prints)) == len(prints)
+    assert NoiseKey(keys[3].secret).fingerprint == prints[3]
+    assert {len(bytes.fromhex(text)) for text in prints} == {8}
+    assert not any(text in key.to_hex() for text, key in zip(prints, keys, strict=True))

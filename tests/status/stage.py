@@ -77,6 +77,7 @@ class Stage:
         self.ready = True
         self.alive = True
         self.stood_still = 0.25
+        self.fingerprint = KEY.fingerprint
         self.behind = dict.fromkeys(range(partitions), 0)
         self._intakes: dict[int, Intake] = {}
         self._offsets: dict[int, int] = dict.fromkeys(range(partitions), 0)

@@ -53,6 +53,7 @@ class Watching:
     now: float = 0.0
     ready = alive = True
     stood_still = 0.0
+    fingerprint = "0"
 
     def pipelines(self) -> dict[int, Pipeline]:
         return cast("dict[int, Pipeline]", self.partitions)

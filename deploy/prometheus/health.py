@@ -1,0 +1,245 @@
+"""Alerts about the stream: when an operator should look, and what to do then."""
+
+from deploy.prometheus.model import CRITICAL, WARNING, Alert
+
+INSTANCE = ("job", "instance")
+
+
+def lately(counter: str) -> str:
+    """By how much a counter rose within the last hour, also before it was first scraped."""
+    young = "(time() - process_start_time_seconds < bool 3600)"
+    return (
+        f"sum by (job, instance) (increase({counter}[1h])) "
+        f"+ on (job, instance) sum by (job, instance) ({counter}) * on (job, instance) {young}"
+    )
+
+
+ALERTS = (
+    Alert(
+        "MeterAgentDown",
+        'up{job="meteragent"}',
+        "==",
+        0,
+        "2m",
+        CRITICAL,
+        INSTANCE,
+        "An agent cannot be scraped",
+        "Prometheus has not reached {{ $labels.instance }} for 2 minutes.",
+        "The process has ended, cannot start, or its address is not reachable. While other "
+        "instances run, they have taken its partitions over; if it was the last one, nothing is "
+        "published, and nothing is lost as long as Kafka keeps the input.",
+        (
+            (
+                "Read the last line of its standard error, and its exit code (`meteragent "
+                "--help`): 3 is a setting, **4 the noise key**, 5 brokers that cannot be reached, "
+                "6 rights, 9 topics."
+            ),
+            (
+                "`meteragent check -c agent.toml` as the same user on the same machine says what "
+                "is wrong, and what to write instead."
+            ),
+            (
+                "If the key is missing, restore *that* key. Do not make a new one: every window "
+                "that is then computed again is a second draw on the same secret."
+            ),
+            "If it runs, look at `http.host`: it listens on loopback unless told otherwise.",
+        ),
+    ),
+    Alert(
+        "MeterAgentKeysDiffer",
+        "count by (job) (count by (job, fingerprint) (last_over_time(meteragent_key_info[1h])))",
+        ">",
+        1,
+        "0m",
+        CRITICAL,
+        ("job",),
+        "Agents use different noise keys",
+        "Within the last hour, {{ $value }} different noise keys were in use in {{ $labels.job }}.",
+        "A window that is computed again under another key gets other noise: whoever sees both "
+        "releases knows more than was promised. Instances of one group must share one key, and a "
+        "key must not be replaced while windows are open.",
+        (
+            (
+                "`count by (instance, fingerprint) (meteragent_key_info)` shows who uses which "
+                "key. A fingerprint does not give the key away."
+            ),
+            "Stop the instances with the wrong key at once, give them the right one, start them.",
+            (
+                "If the key was replaced on purpose, the alert ends an hour after the last "
+                "instance with the old one. Next time stop all instances first, and let the "
+                "windows of the old key be decided before."
+            ),
+        ),
+    ),
+    Alert(
+        "MeterAgentNoProgress",
+        "min by (job, instance) (meteragent_alive)",
+        "==",
+        0,
+        "1m",
+        CRITICAL,
+        INSTANCE,
+        "An agent stands still",
+        "{{ $labels.instance }} has let wait for longer than agent.progress_deadline.",
+        "The loop does not turn, the brokers do not answer, or a due commit does not end. "
+        "/healthz says 503, so whoever runs the agent will start it anew; all it holds is rebuilt "
+        "from Kafka.",
+        (
+            "Are the brokers there? `meteragent check -c agent.toml` asks them.",
+            (
+                "Does Kafka hold writes back (quotas, too few replicas in sync, a full disk)? Then "
+                "commits stall while reads go on."
+            ),
+            "If only this instance stands still, restart it; nothing is lost or published twice.",
+        ),
+    ),
+    Alert(
+        "MeterAgentRestoreStuck",
+        'sum by (job, instance) (meteragent_partitions{state=~"fencing|restoring"})',
+        ">",
+        0,
+        "15m",
+        WARNING,
+        INSTANCE,
+        "Partitions do not come back",
+        "{{ $value }} partitions of {{ $labels.instance }} have been restoring for 15 minutes.",
+        "A partition reads the accounts of its meters back from the ledger topic before it goes "
+        "on. A million meters take about a minute; until then their windows wait.",
+        (
+            (
+                "Is it slow or stuck? `rate(meteragent_restored_meters_total[5m])` and the network "
+                "traffic of the brokers tell."
+            ),
+            (
+                "Is the ledger topic compacted? `meteragent check -c agent.toml` says so. Without "
+                "compaction a restore reads the whole history."
+            ),
+            "Repeated failures are in the log as `partition failed`, with the place.",
+        ),
+    ),
+    Alert(
+        "MeterAgentRestoreLostRecords",
+        lately("meteragent_restore_lost_records_total"),
+        ">",
+        0,
+        "0m",
+        CRITICAL,
+        INSTANCE,
+        "Readings of open windows were gone",
+        "{{ $labels.instance }} came back too late for some records: Kafka had deleted them.",
+        "Open windows are rebuilt by reading their records again. These were past the input's "
+        "retention, so their windows will hold fewer readings than were sent, or none.",
+        (
+            "The promise is not hurt: what is missing is missing before the mechanism.",
+            "Find out why the agent was away for so long, or why retention is so short.",
+            (
+                "Retention must exceed window + grace + idle by the longest outage that you want "
+                "to survive; `meteragent check` knows the least."
+            ),
+        ),
+    ),
+    Alert(
+        "MeterAgentLag",
+        "job:meteragent_catch_up_seconds:ratio_rate5m",
+        ">",
+        600,
+        "10m",
+        WARNING,
+        ("job",),
+        "The agents lag behind",
+        "What waits in the input of {{ $labels.job }} is {{ $value | humanizeDuration }} of work "
+        "at the present rate.",
+        "Records come faster than they are taken in, or much has piled up. Windows are decided by "
+        "event time, so they stay right; they are only late.",
+        (
+            (
+                "Is the rate of records falling (trouble) or the input rising (growth, a replay)? "
+                "See *Records* and *Records waiting* on the dashboard *Stream health*."
+            ),
+            (
+                "Is one partition alone behind? Then its meters are too many or too busy: more "
+                "partitions, by `meteragent ledger migrate`."
+            ),
+            "All of them: start more instances, up to one per partition.",
+        ),
+    ),
+    Alert(
+        "MeterAgentNothingRead",
+        "sum by (job) (rate(meteragent_records_total[15m]))",
+        "==",
+        0,
+        "15m",
+        WARNING,
+        ("job",),
+        "No readings come in",
+        "The agents of {{ $labels.job }} have read nothing for half an hour.",
+        "The input topic is silent, or no partition is assigned to anybody.",
+        (
+            "Is `meteragent_ready` 1? If not, look at the other alerts first.",
+            "Does the head-end write to the topic that `kafka.input` names?",
+        ),
+    ),
+    Alert(
+        "MeterAgentTransactionsAborting",
+        "job_instance:meteragent_transactions_abandoned:ratio_rate10m",
+        ">",
+        0.1,
+        "10m",
+        WARNING,
+        INSTANCE,
+        "Transactions are abandoned",
+        "{{ $value | humanizePercentage }} of the transactions of {{ $labels.instance }} ended "
+        "without a commit.",
+        "An abandoned transaction published nothing; its windows are computed again, with the "
+        "very same result. A few come with every rebalance; a steady share means that something "
+        "keeps breaking.",
+        (
+            "The log's `partition failed` names the error and its place.",
+            (
+                "Fenced producers: two instances believe that they own a partition. Are they in "
+                "one group, with session timeouts longer than their pauses?"
+            ),
+            "Timeouts: is a broker slow, or `kafka.transaction_timeout` shorter than a commit?",
+        ),
+    ),
+    Alert(
+        "MeterAgentFailing",
+        "sum by (job, instance, kind) (increase(meteragent_failures_total[15m]))",
+        ">",
+        5,
+        "5m",
+        WARNING,
+        ("job", "instance", "kind"),
+        "Something fails again and again",
+        "{{ $labels.instance }} has started over {{ $value | humanize }} times within 15 minutes "
+        "({{ $labels.kind }}).",
+        "After an error the agent throws away what it holds and rebuilds it from Kafka. Once is "
+        "ordinary; again and again is not.",
+        (
+            (
+                "`kind` says whose fault it may be: `kafka` the brokers, `system` network, disk or "
+                "time, `meteragent` something the agent refuses."
+            ),
+            "The log says which error, and where; the status page lists the last ones.",
+        ),
+    ),
+    Alert(
+        "MeterAgentBug",
+        lately('meteragent_failures_total{kind="bug"}'),
+        ">",
+        0,
+        "0m",
+        WARNING,
+        INSTANCE,
+        "An agent met a bug",
+        "{{ $labels.instance }} failed in a way that nobody thought of, and started over.",
+        "The error is of a kind that the agent does not expect. It has rebuilt itself, so nothing "
+        "is lost, but it may happen again with the same record.",
+        (
+            (
+                "Report the log line `partition failed`: it holds the kind of the error and the "
+                "place, and no reading."
+            ),
+        ),
+    ),
+)
