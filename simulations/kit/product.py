@@ -44,7 +44,10 @@ def policy(
     budget: int = ENOUGH,
     horizon: int = DAY,
 ) -> Policy:
-    """A policy of tumbling windows; the budget suffices unless one is given."""
+    """A policy of tumbling windows; the budget suffices unless one is given.
+
+    A horizon that is shorter than a window is a window.
+    """
     return Policy(
         domain=domain,
         questions=tuple(questions),
@@ -54,7 +57,7 @@ def policy(
         grace=0,
         idle=FOR_EVER,
         budget=budget,
-        horizon=horizon,
+        horizon=max(horizon, window),
         min_coverage=min_coverage,
     )
 
