@@ -31,6 +31,8 @@ class Run:
     quick: bool
     traces: Path | None
     command: str
+    options: argparse.Namespace = field(default_factory=argparse.Namespace)
+    """The arguments that the command added."""
     results: dict[str, Any] = field(default_factory=dict)
     figures: list[dict[str, str]] = field(default_factory=list)
 
@@ -110,6 +112,7 @@ def main(
         quick=given.quick,
         traces=given.traces,
         command=f"python -m simulations.{name}{flags}",
+        options=given,
     )
     simulate(run)
     print(f"results: {run.write()}")

@@ -35,8 +35,8 @@ def signature(run: Run, films: Library) -> None:
             "signature",
             "What a plug sees of a film",
             "Each cut makes the picture brighter or darker, and three kinds of set draw more or "
-            "less power with it: this is the signature by which a film is recognised. A set with static "
-            "backlight gives nothing away.",
+            "less power with it: this is the signature by which a film is recognised. A set with "
+            "static backlight gives nothing away.",
         )
 
 
@@ -81,7 +81,8 @@ def chunks(run: Run, rows: Sequence[Row]) -> None:
             "Five minutes of a film under noise",
             "Success of three attackers who hold the exact traces of 300 films, against the "
             "typical error of one release (more noise to the right). Who compares likelihoods "
-            "does better than who matches shapes: every claim is judged by him. Bands: 95 % confidence.",
+            "does better than who matches shapes: every claim is judged by him. "
+            "Bands: 95 % confidence.",
         )
 
 
@@ -126,8 +127,8 @@ def real(run: Run, rows: Sequence[Row]) -> None:
             "real",
             "Recordings of real sets",
             "Stretches of public plug recordings, identified among all others of the same length "
-            "by their likelihoods; dotted: guessing. Sets differ in their power, so part of this is "
-            "telling one set from another. Bands: 95 % confidence.",
+            "by their likelihoods; dotted: guessing. Sets differ in their power, so part of this "
+            "is telling one set from another. Bands: 95 % confidence.",
         )
 
 

@@ -1,0 +1,148 @@
+"""`python -m simulations.choose`: the cheapest policy that holds the attacks at chance level.
+
+    python -m simulations.choose --hide tv-content --max-error 20W
+    python -m simulations.choose --write-presets     from the results of all three
+
+Of the policies under which the strongest attacks do no better than guessing, it takes the finest
+window whose releases are off by no more than is allowed, and prints it as TOML, with what speaks
+for it. Where there is none, it says so, and shows what each window would cost.
+"""
+
+import argparse
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+from meteragent.units import watts
+from simulations.choose.document import policy_toml, preset, presets_toml
+from simulations.choose.figure import frontier
+from simulations.choose.search import Point, chosen, search
+from simulations.choose.standard import compared
+from simulations.kit import command
+from simulations.kit.command import RESULTS, Run
+from simulations.kit.yardstick import Yardstick
+
+YARDSTICKS = {
+    "tv-content": ("simulations.tv.yardstick", "tv_content"),
+    "appliances": ("simulations.home.yardstick", "appliances"),
+    "presence": ("simulations.home.yardstick", "presence"),
+}
+MEAN = 400.0
+"""Watts of a home, day and night, for which a month's error is stated."""
+
+PRESETS = Path(__file__).parents[2] / "meteragent" / "presets.toml"
+
+
+def simulate(run: Run) -> None:
+    """Search, choose, and say what was found."""
+    hide, most = run.options.hide, float(watts("--max-error", run.options.max_error))
+    run.name, run.command = f"choose-{hide}", f"{run.command} --hide {hide}"
+    run.command += f" --max-error {run.options.max_error}"
+    yardstick = _yardstick(hide, run)
+    points = search(yardstick, run)
+    found = chosen(points, most)
+    run.results = {
+        "hide": hide,
+        "hides": yardstick.hides,
+        "max_error_watts": most,
+        "points": [_document(point, hide) for point in points],
+        "chosen": None,
+    }
+    if found:
+        source = f"python -m simulations.choose --hide {hide} --max-error {run.options.max_error}"
+        settings = found.candidate.settings
+        run.results["chosen"] = preset(hide, yardstick.hides, found, source)
+        run.results["verdicts"] = [verdict.document() for verdict in found.verdicts]
+        run.results["month_error"] = round(found.candidate.month(MEAN), 5)
+        error = found.candidate.error
+        run.results["standard"] = compared(found.candidate.policy, hide, error)
+        print(policy_toml(settings))
+        print(_evidence(run.results))
+    else:
+        print(f"# No policy holds every attack with an error of {most:g} W or less.")
+    print(_table(run.results["points"]))
+    frontier(run, points, most)
+
+
+def _yardstick(hide: str, run: Run) -> Yardstick:
+    module, name = YARDSTICKS[hide]
+    return cast("Yardstick", getattr(import_module(module), name)(run))
+
+
+def _document(point: Point, hide: str) -> dict[str, Any]:
+    best = point.best
+    return {
+        "window": point.window,
+        "queries": list(point.queries),
+        "tried": [
+            {
+                "noise_watts": trial.candidate.noise,
+                "held": trial.held,
+                "verdicts": [verdict.document() for verdict in trial.verdicts],
+            }
+            for trial in point.trials
+        ],
+        "noise_watts": best and best.candidate.noise,
+        "error_watts": best and round(best.candidate.error, 2),
+        "month_error": best and round(best.candidate.month(MEAN), 5),
+        "standard": best and compared(best.candidate.policy, hide, best.candidate.error),
+    }
+
+
+def _evidence(results: dict[str, Any]) -> str:
+    lines = [
+        f"# {v['contest']}: {100 * v['success']:.2f} % ({100 * v['low']:.2f} to "
+        f"{100 * v['high']:.2f} %), guessing {100 * v['chance']:.2f} %, {v['trials']} trials"
+        for v in results["verdicts"]
+    ]
+    standard = results["standard"]
+    error, month = results["chosen"]["evidence"]["error"], 100 * results["month_error"]
+    return "\n".join(
+        [
+            *lines,
+            f"# one release is off by {error} on average",
+            f"# a month's sum of a home of {MEAN:g} W: within {month:.2f} % in 95 % of months",
+            f"# standard differential privacy with the same promise: off by "
+            f"{standard['standard_error_watts']:,.0f} W, "
+            f"{standard['times_smaller']:,.0f} times as much",
+        ]
+    )
+
+
+def _table(points: list[dict[str, Any]]) -> str:
+    lines = ["#", "# the least noise that holds, by window and queries:"]
+    for point in points:
+        noise = point["noise_watts"]
+        error = "none that was tried" if noise is None else f"{point['error_watts']:,.0f} W"
+        lines.append(f"#   {point['window']:>4}  {', '.join(point['queries']):<10}  {error}")
+    return "\n".join(lines)
+
+
+def write_presets(results: Path, file: Path = PRESETS) -> None:
+    """The file of presets, from what was chosen for each."""
+    file.write_text(presets_text(results), encoding="utf-8")
+
+
+def presets_text(results: Path) -> str:
+    """Precondition: a result for every preset, in which a policy was found."""
+    made = {}
+    for hide in YARDSTICKS:
+        document = json.loads((results / f"choose-{hide}.json").read_text(encoding="utf-8"))
+        made[hide] = document["results"]["chosen"]
+        if made[hide] is None:
+            raise SystemExit(f"no policy was found for {hide}: allow a larger error")
+    return presets_toml(made)
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--hide", choices=YARDSTICKS, required=True)
+    parser.add_argument("--max-error", default="20W", help="of one release, on average")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write-presets"]:
+        write_presets(RESULTS)
+        sys.exit()
+    sys.exit(command.main("choose", __doc__, simulate, _arguments))

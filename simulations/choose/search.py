@@ -1,0 +1,83 @@
+"""The search: for every window and set of queries, the least noise that holds every attack."""
+
+from dataclasses import dataclass
+
+from meteragent.entropy import NoiseKey
+from simulations.choose.candidate import NOISES, Candidate, candidate
+from simulations.kit.command import Run
+from simulations.kit.yardstick import Verdict, Yardstick
+
+CONFIRMATIONS = 2
+"""Fresh keys under which a policy that was found must hold again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One policy under attack."""
+
+    candidate: Candidate
+    verdicts: list[Verdict]
+
+    @property
+    def held(self) -> bool:
+        """Whether no attack did better than guessing."""
+        return all(verdict.held for verdict in self.verdicts)
+
+    @property
+    def worst(self) -> Verdict:
+        """The attack that came closest to success."""
+        return max(self.verdicts, key=_excess)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What was found for one window and set of queries."""
+
+    window: str
+    queries: tuple[str, ...]
+    trials: list[Trial]
+    best: Trial | None
+    """The policy of the least noise that held, under its last fresh key; None if none did."""
+
+
+def search(yardstick: Yardstick, run: Run) -> list[Point]:
+    """Every window, finest first, and every set of queries, most useful first."""
+    pairs = [(w, q) for w in yardstick.windows for q in yardstick.queries]
+    return [_point(yardstick, run, w, q) for w, q in run.each(pairs, "choosing")]
+
+
+def chosen(points: list[Point], most: float) -> Trial | None:
+    """The first whose error is no larger than this: the finest window, the most useful queries."""
+    found = (point.best for point in points if point.best)
+    return next((trial for trial in found if trial.candidate.error <= most), None)
+
+
+def _point(yardstick: Yardstick, run: Run, window: str, queries: tuple[str, ...]) -> Point:
+    """Halve the ladder of noises, then climb it until fresh keys confirm.
+
+    Why climb: the noise that was found is the least that held, so chance may have helped.
+    """
+    trials: list[Trial] = []
+
+    def trial(rung: int, again: int) -> Trial:
+        one = candidate(yardstick, window, queries, NOISES[rung])
+        key = NoiseKey(run.draw(1, again).bytes(32))
+        trials.append(Trial(one, yardstick.attack(one.tried, key, run)))
+        return trials[-1]
+
+    low, high = -1, len(NOISES)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if trial(middle, 0).held else (middle, high)
+    while high < len(NOISES):
+        confirmed = [trial(high, again) for again in range(1, CONFIRMATIONS + 1)]
+        if all(one.held for one in confirmed):
+            return Point(window, queries, trials, max(confirmed, key=lambda t: _excess(t.worst)))
+        high += 1
+    return Point(window, queries, trials, None)
+
+
+def _excess(verdict: Verdict) -> float:
+    """How far an attack is above guessing, in widths of its interval."""
+    success = verdict.success
+    return (success.value - verdict.chance) / max(success.high - success.low, 1e-9)
