@@ -78,10 +78,19 @@ class Domain:
         levels apart.
         """
         absent = np.isnan(watts)
-        within = np.clip(np.where(absent, 0.0, watts), float(self.minimum), float(self.maximum))
-        fine = np.floor(within * self._scale + 0.5).astype(np.int64)
-        levels = (2 * (fine - self._minimum) + self._step) // (2 * self._step)
-        return np.where(absent, ABSENT, levels).astype(self.dtype)
+        some_absent = absent.any()
+        present = np.where(absent, 0.0, watts) if some_absent else watts
+        within = np.clip(present, float(self.minimum), float(self.maximum))
+        within *= self._scale
+        within += 0.5
+        fine = np.floor(within, out=within).astype(np.int64)
+        fine *= 2
+        fine += self._step - 2 * self._minimum
+        fine //= 2 * self._step
+        levels: Levels = fine.astype(self.dtype)
+        if some_absent:
+            levels[absent] = ABSENT
+        return levels
 
     def watts(self, levels: Levels | NDArray[np.float64]) -> Watts:
         """The watts of levels (fractions of a level too); absent is the caller's business."""

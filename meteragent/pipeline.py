@@ -19,7 +19,7 @@ from meteragent.columns import Integers, Mask, Readings, Reason, Reject
 from meteragent.entropy import NoiseKey
 from meteragent.lane import Assigned, Holding, Lane, Step
 from meteragent.ledger_record import load
-from meteragent.ring import Arrivals
+from meteragent.ring import Records
 from meteragent.window import Tally
 
 __all__ = ["START", "Assigned", "Counts", "Holding", "Pipeline", "Position", "Step"]
@@ -106,8 +106,8 @@ class Pipeline:
         counts = Counts() if again else self.counts
         counts.rejects += readings.rejects
         homes = self._admit(readings, counts)
-        for lane, arrivals in self._arrivals(readings, homes):
-            for closed in lane.store.add(arrivals, counts.tally):
+        for lane, records in self._records(readings, homes):
+            for closed in lane.store.add(records, counts.tally):
                 yield lane.decide(closed)
         self._processed = readings.next_offset
         yield from self._advance()
@@ -212,27 +212,28 @@ class Pipeline:
     def _refusal(self, meter: str) -> int:
         return _NO_POLICY if self._lane_of(meter) < 0 else _TOO_MANY_METERS
 
-    def _arrivals(self, readings: Readings, homes: Integers) -> Iterator[tuple[Lane, Arrivals]]:
-        """The admitted readings of each lane; moves the clock on."""
+    def _records(self, readings: Readings, homes: Integers) -> Iterator[tuple[Lane, Records]]:
+        """The admitted records of each lane; moves the clock on."""
         admitted = homes >= 0
         if not admitted.all():
             readings, homes = readings.chosen(admitted, [], readings.next_offset), homes[admitted]
         if not len(homes):
             return
         counts = readings.counts
-        clock = np.maximum(np.maximum.accumulate(readings.times), self._clock)
-        at_end = clock[np.cumsum(counts) - 1]
-        before = np.concatenate([[self._clock], at_end[:-1]])
-        self._clock = int(at_end[-1])
-        lane_of = np.repeat(homes % len(self._lanes), counts)
-        rows = np.repeat(homes // len(self._lanes), counts)
-        offsets, before = np.repeat(readings.offsets, counts), np.repeat(before, counts)
+        last = np.cumsum(counts) - 1
+        starts, ends = readings.times[last + 1 - counts], readings.times[last]
+        clock = np.maximum(np.maximum.accumulate(ends), self._clock)
+        before = np.concatenate([[self._clock], clock[:-1]])
+        self._clock = int(clock[-1])
+        rows, lane_of = np.divmod(homes, len(self._lanes))
         for number, lane in enumerate(self._lanes):
-            mine = lane_of == number
-            if mine.any():
+            mine = np.flatnonzero(lane_of == number)
+            if len(mine):
                 levels = lane.store.policy.domain.levels(readings.watts)
-                arrivals = Arrivals(rows, readings.times, levels, offsets, before, clock)
-                yield lane, arrivals if mine.all() else arrivals.where(mine)
+                records = Records(
+                    rows, readings.offsets, before, counts, starts, ends, readings.times, levels
+                )
+                yield lane, records if len(mine) == len(homes) else records.where(mine)
 
 
 _FUTURE, _NO_POLICY, _TOO_MANY_METERS = -1, -2, -3

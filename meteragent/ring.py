@@ -22,6 +22,68 @@ SPARE_ROWS = 64
 
 
 @dataclass(frozen=True, slots=True)
+class Records:
+    """Records in their order; `times` and `levels` have an entry per reading, others per record.
+
+    The readings of a record are of one meter, and each as long after the one before as the next.
+    """
+
+    rows: Integers
+    offsets: Integers
+    before: Integers
+    """The partition's clock before each record."""
+    counts: Integers
+    starts: Integers
+    """The time of each record's first reading ..."""
+    ends: Integers
+    """... and that of its last."""
+    times: Integers
+    levels: Levels
+
+    def where(self, chosen: Integers) -> "Records":
+        """Some of them, in this order."""
+        counts = self.counts[chosen]
+        shift = (np.cumsum(self.counts) - self.counts)[chosen] - (np.cumsum(counts) - counts)
+        readings = np.repeat(shift, counts) + np.arange(counts.sum())
+        return Records(
+            self.rows[chosen],
+            self.offsets[chosen],
+            self.before[chosen],
+            counts,
+            self.starts[chosen],
+            self.ends[chosen],
+            self.times[readings],
+            self.levels[readings],
+        )
+
+    def cut(self, chosen: Mask) -> "Records":
+        """The chosen readings. Precondition: those of a record are the first or last of it."""
+        through = np.cumsum(np.concatenate([[0], chosen]))
+        counts = np.diff(through[np.cumsum(np.concatenate([[0], self.counts]))])
+        times, left = self.times[chosen], counts > 0
+        counts = counts[left]
+        last = np.cumsum(counts) - 1
+        return Records(
+            self.rows[left],
+            self.offsets[left],
+            self.before[left],
+            counts,
+            times[last + 1 - counts],
+            times[last],
+            times,
+            self.levels[chosen],
+        )
+
+    def singly(self) -> "Arrivals":
+        """The same, each reading by itself."""
+        rows, offsets, before = (
+            np.repeat(column, self.counts) for column in (self.rows, self.offsets, self.before)
+        )
+        clock = np.maximum(before, self.times)
+        return Arrivals(rows, self.times, self.levels, offsets, before, clock)
+
+
+@dataclass(frozen=True, slots=True)
 class Arrivals:
     """Readings in record order; an entry each."""
 
@@ -34,6 +96,11 @@ class Arrivals:
     """The partition's clock before that record."""
     clock: Integers
     """The partition's clock with this reading."""
+
+    @property
+    def latest(self) -> int:
+        """The newest clock of all."""
+        return int(self.clock.max())
 
     def where(self, chosen: Mask | Integers) -> "Arrivals":
         """Some of them."""
@@ -77,6 +144,10 @@ class Ring:
         """What a meter takes here."""
         return self.length * self._levels.itemsize + 2 * self.blocks * self._opened.itemsize
 
+    def end(self, begin: Integers) -> Integers:
+        """The time at which a ring that begins with this block ends."""
+        return (begin * self.hop_slots + self.length) * self._interval
+
     def slot(self, arrivals: Arrivals) -> Integers:
         """Which slot, counted from the epoch, a reading belongs to."""
         return arrivals.times // self._interval
@@ -94,6 +165,56 @@ class Ring:
         empty = self._levels.reshape(-1)[self.cells(arrivals)] == ABSENT
         fresh: Mask = empty & (arrivals.levels != ABSENT)
         return fresh
+
+    def take(self, records: Records, begin: Integers) -> int:
+        """Put whole records into their slots; answer how many readings found theirs empty.
+
+        Precondition: all lie in the ring, which for each record begins with block `begin`, and
+        no record steps over a block.
+        """
+        flat, levels = self._levels.reshape(-1), records.levels
+        rows = np.repeat(records.rows * self.length, records.counts)
+        cells = rows + records.times // self._interval % self.length
+        fresh = flat[cells] == ABSENT
+        if not levels.min(initial=0) > ABSENT:
+            fresh &= levels != ABSENT
+        if not fresh.all():
+            cells, levels = cells[fresh], levels[fresh]
+        self._open(records)
+        if self._overlap(records, begin):
+            put_first(flat, cells, levels)
+            return distinct(cells)
+        flat[cells] = levels
+        return len(cells)
+
+    def _overlap(self, records: Records, begin: Integers) -> bool:
+        """Whether two readings may be of one slot."""
+        first = records.starts // self._interval
+        span = records.ends // self._interval - first + 1
+        if (span < records.counts).any():
+            return True  # within a record
+        first += records.rows * self.length - begin * self.hop_slots
+        if len(records.times) == len(first):
+            return distinct(first) < len(first)
+        order = np.argsort(first)
+        first = first[order]
+        return bool((first[1:] < first[:-1] + span[order][:-1]).any())
+
+    def _open(self, records: Records) -> None:
+        """Note the record that touches a block first. Precondition: none steps over a block."""
+        block = records.starts // self._hop
+        span = records.ends // self._hop - block
+        which = np.arange(len(block))
+        if span.any():
+            which = np.repeat(which, span + 1)
+            block = block[which] + np.arange(len(which)) - (np.cumsum(span + 1) - span - 1)[which]
+        cells = records.rows[which] * self.blocks + block % self.blocks
+        opened = self._opened.reshape(-1)
+        opens = np.flatnonzero(opened[cells] == NOT_OPEN)
+        if len(opens):
+            put_first(opened, cells[opens], records.offsets[which[opens]])
+            clocks = self._opened_clock.reshape(-1)
+            put_first(clocks, cells[opens], records.before[which[opens]])
 
     def put(self, arrivals: Arrivals, fresh: Mask) -> None:
         """Put the fresh ones of these readings, all of open blocks, into their slots."""
@@ -145,3 +266,9 @@ def put_first(
 ) -> None:
     """Assign values to cells; of several values for one cell the first stays."""
     flat[cells[::-1]] = values[::-1]
+
+
+def distinct(values: Integers) -> int:
+    """How many different ones there are."""
+    ordered = np.sort(values)
+    return len(ordered) - int(np.count_nonzero(ordered[1:] == ordered[:-1]))

@@ -16,18 +16,33 @@ batch, as it was when its turn came. The obvious twin, one reading after the oth
 the tests.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from meteragent.domain import ABSENT, Levels
 from meteragent.policy import Policy
-from meteragent.ring import SPARE_ROWS, Arrivals, Integers, Mask, Ring, put_first
+from meteragent.ring import (
+    SPARE_ROWS,
+    Arrivals,
+    Integers,
+    Mask,
+    Records,
+    Ring,
+    distinct,
+    put_first,
+)
+from meteragent.turns import Turns, running_maximum
+
+Some = TypeVar("Some", int, Integers)
 
 UNKNOWN = -(2**62)
 """`next` of a meter that was never heard of."""
 WINDOWS_AT_ONCE = 2**14
+TURNS = 8
+"""So many windows of a meter may close one by one; more of a batch take the long way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +78,7 @@ class Store:
         self.next = np.empty(0, dtype=np.int64)
         """The first window of each row that is not decided."""
         self._advanced_to = UNKNOWN
+        self._marked = np.empty(0, dtype=np.bool_)
 
     def grow(self, rows: int) -> None:
         """Make room for at least this many rows; unknown ones cost nothing but memory."""
@@ -70,39 +86,104 @@ class Store:
             room = max(rows, len(self.next) * 5 // 4 + SPARE_ROWS)
             self.next = np.concatenate([self.next, np.full(room - len(self.next), UNKNOWN)])
             self.ring.grow(room)
+            self._marked = np.zeros(room, dtype=np.bool_)
 
-    def first_open(self, passed: Integers) -> Integers:
+    def first_open(self, passed: Some) -> Some:
         """The first window that ends after the time `passed`."""
-        first: Integers = (passed - self.policy.size) // self.policy.hop + 1
-        return first
+        return (passed - self.policy.size) // self.policy.hop + 1
 
     def decided_until(self, rows: Integers, until: Integers) -> None:
         """Take over from the ledger that all windows ending by `until` are decided."""
         self.next[rows] = self.first_open(until)
 
-    def add(self, arrivals: Arrivals, tally: Tally) -> Iterator[Closed]:
+    def add(self, records: Records, tally: Tally) -> Iterator[Closed]:
         """Take readings in; close what they close.
 
-        Precondition: rows exist; `clock` never falls, nor below that of earlier calls.
+        Precondition: rows exist; the clock never falls, nor below that of earlier calls.
         Postcondition: the same state, windows and tally as one reading after the other.
         """
+        for _ in range(TURNS):
+            calm = self._are_in_time(records) & (self._own(records.ends) <= self._begin(records))
+            if calm.all():
+                self._put(records, tally)
+                return
+            moves = self._are_of(records.rows[~calm], records.rows)
+            self._put(records.where(np.flatnonzero(~moves)), tally)
+            records = yield from self._take_turn(records.where(np.flatnonzero(moves)), tally)
+        if len(records.rows):
+            yield from self._add_singly(records.singly(), tally)
+
+    def _begin(self, records: Records) -> Integers:
+        begin: Integers = self.next[records.rows]
+        return begin
+
+    def _are_in_time(self, records: Records) -> Mask:
+        """Which of them are of open windows, and step over no block.
+
+        By their turn the partition's clock must have closed nothing that they do not close.
+        """
+        begin, block = self._begin(records), records.starts // self.policy.hop
+        touched = records.ends // self.policy.hop - block + 1
+        idle = self._idle(np.maximum(records.before, records.ends))
+        in_time: Mask = (begin <= block) & (idle <= np.maximum(begin, self._own(records.starts)))
+        return in_time & (touched <= records.counts)
+
+    def _are_of(self, some: Integers, rows: Integers) -> Mask:
+        """Which of `rows` are among `some`."""
+        self._marked[some] = True
+        among: Mask = self._marked[rows]
+        self._marked[some] = False
+        return among
+
+    def _put(self, records: Records, tally: Tally) -> None:
+        """Put records that close nothing into their slots."""
+        if len(records.rows):
+            tally.count(records.levels, self.ring.take(records, self._begin(records)))
+
+    def _take_turn(self, records: Records, tally: Tally) -> Generator[Closed, None, Records]:
+        """Take in what comes before the close of each meter's next window; answer what is left.
+
+        Of a meter that steps over windows, or has late readings before that close, all is
+        taken in, the long way.
+        """
+        records = records.where(np.argsort(records.rows, kind="stable"))
+        begin, first = self._begin(records), np.diff(records.rows, prepend=-1) != 0
+        closed = running_maximum(self._own(records.ends), np.cumsum(first)) > begin
+        later = np.concatenate([[False], closed[:-1]]) & ~first
+        straight = self._are_in_time(records) & (self._own(records.starts) <= begin + 1)
+        crooked = self._are_of(records.rows[~(straight | later)], records.rows)
+        if crooked.any():
+            theirs = records.where(np.flatnonzero(crooked))
+            yield from self._add_singly(theirs.singly(), tally)
+            records = records.where(np.flatnonzero(~crooked))
+            begin, later = begin[~crooked], later[~crooked]
+        if not len(records.rows):
+            return records
+        now = records.times < self.ring.end(begin).repeat(records.counts)
+        now &= ~later.repeat(records.counts)
+        self._put(records.cut(now), tally)
+        rows, nth = np.unique(records.rows, return_index=True)
+        yield from self._finish(rows, begin[nth], begin[nth] + 1, None)
+        return records.cut(~now)
+
+    def _add_singly(self, arrivals: Arrivals, tally: Tally) -> Iterator[Closed]:
+        """The long way: each reading by itself."""
         arrivals = self._meet(arrivals, tally)
         if not len(arrivals.rows):
             return
         begin = self.next[arrivals.rows]
-        moves = np.maximum(self._own(arrivals), self._idle(arrivals.clock[-1:])) > begin
+        moves = np.maximum(self._own(arrivals.times), self._idle(arrivals.latest)) > begin
         if not moves.any():
             self._take(arrivals, begin, tally)
             return
-        moving = np.zeros(len(self.next), dtype=np.bool_)
-        moving[arrivals.rows[moves]] = True
-        moves = moving[arrivals.rows]
-        self._take(arrivals.where(~moves), begin[~moves], tally)
-        yield from self._close(np.flatnonzero(moving), arrivals.where(moves), tally)
+        moving = self._are_of(arrivals.rows[moves], arrivals.rows)
+        self._take(arrivals.where(~moving), begin[~moving], tally)
+        rows = np.unique(arrivals.rows[moving])
+        yield from self._close(rows, arrivals.where(moving), tally)
 
     def advance(self, clock: int) -> Iterator[Closed]:
         """Close what is still open of meters that the partition's clock has left behind."""
-        reached = self._reached(clock)
+        reached = self._idle(clock)
         rows = self._left_behind(reached)
         self._advanced_to = max(self._advanced_to, reached)
         if not len(rows):
@@ -114,10 +195,7 @@ class Store:
 
     def due(self, clock: int) -> bool:
         """Whether `advance` would close anything."""
-        return len(self._left_behind(self._reached(clock))) > 0
-
-    def _reached(self, clock: int) -> int:
-        return int(self._idle(np.array([clock]))[0])
+        return len(self._left_behind(self._idle(clock))) > 0
 
     def _left_behind(self, reached: int) -> Integers:
         """The rows with windows before `reached` that are still to be decided."""
@@ -128,11 +206,11 @@ class Store:
             behind &= self.ring.touched()
         return np.flatnonzero(behind)
 
-    def _own(self, arrivals: Arrivals) -> Integers:
-        """The first window that each reading leaves open of its own meter."""
-        return self.first_open(arrivals.times - self.policy.grace)
+    def _own(self, times: Integers) -> Integers:
+        """The first window that readings of these times leave open of their own meter."""
+        return self.first_open(times - self.policy.grace)
 
-    def _idle(self, clock: Integers) -> Integers:
+    def _idle(self, clock: Some) -> Some:
         """The first window that the partition's clock leaves open of every meter."""
         return self.first_open(clock - self.policy.grace - self.policy.idle)
 
@@ -149,7 +227,7 @@ class Store:
         if not len(new):
             return arrivals
         first = arrivals.where(new)
-        opens = np.maximum(self._own(first), self._idle(first.clock))
+        opens = np.maximum(self._own(first.times), self._idle(first.clock))
         on_time = self.ring.block(first) >= opens
         put_first(self.next, first.rows[on_time], opens[on_time])
         met = self.next[arrivals.rows] != UNKNOWN
@@ -163,13 +241,13 @@ class Store:
             tally.late += int(np.count_nonzero(late))
             arrivals = arrivals.where(~late)
         fresh = self.ring.fresh(arrivals)
-        tally.count(arrivals.levels, _distinct(self.ring.cells(arrivals)[fresh]))
+        tally.count(arrivals.levels, distinct(self.ring.cells(arrivals)[fresh]))
         self.ring.put(arrivals, fresh)
 
     def _close(self, rows: Integers, arrivals: Arrivals, tally: Tally) -> Iterator[Closed]:
         """Close windows of these rows, given all their readings in the batch."""
         begin = self.next[rows]
-        final = np.maximum(begin, self._idle(arrivals.clock[-1:]))
+        final = np.maximum(begin, self._idle(arrivals.latest))
         turns = self._take_turns(rows, arrivals)
         last = np.flatnonzero(np.diff(turns.rank, append=len(rows)))
         final = np.maximum(final, turns.seen_by[last])
@@ -180,23 +258,23 @@ class Store:
         still_open = turns.arrivals.where(turns.blocks >= final[turns.rank])
         self.ring.put(still_open, self.ring.fresh(still_open))
 
-    def _take_turns(self, rows: Integers, arrivals: Arrivals) -> "_Turns":
+    def _take_turns(self, rows: Integers, arrivals: Arrivals) -> Turns:
         arrivals = arrivals.where(np.argsort(arrivals.rows, kind="stable"))
         rank = np.searchsorted(rows, arrivals.rows)
-        opens = np.maximum(self._own(arrivals), self._idle(arrivals.clock))
+        opens = np.maximum(self._own(arrivals.times), self._idle(arrivals.clock))
         reach = np.maximum(opens, self.next[arrivals.rows])
-        return _Turns(arrivals, rank, self.ring.block(arrivals), _running_maximum(reach, rank))
+        return Turns(arrivals, rank, self.ring.block(arrivals), running_maximum(reach, rank))
 
-    def _count(self, turns: "_Turns", begin: Integers, tally: Tally) -> None:
+    def _count(self, turns: Turns, begin: Integers, tally: Tally) -> None:
         slots = self.ring.slot(turns.arrivals)
         beyond = slots >= begin[turns.rank] * self.ring.hop_slots + self.ring.length
         fresh = self.ring.fresh(turns.arrivals) | (beyond & (turns.arrivals.levels != ABSENT))
         low = int(slots.min(initial=0))
         width = int(slots.max(initial=0)) - low + 1
-        tally.count(turns.arrivals.levels, _distinct((turns.rank * width + slots - low)[fresh]))
+        tally.count(turns.arrivals.levels, distinct((turns.rank * width + slots - low)[fresh]))
 
     def _finish(
-        self, rows: Integers, begin: Integers, final: Integers, turns: "_Turns | None"
+        self, rows: Integers, begin: Integers, final: Integers, turns: Turns | None
     ) -> Iterator[Closed]:
         """Decide the windows from `begin` up to `final`."""
         closed = self._lay_out(rows, begin, final, turns)
@@ -206,7 +284,7 @@ class Store:
             yield closed
 
     def _lay_out(
-        self, rows: Integers, begin: Integers, final: Integers, turns: "_Turns | None"
+        self, rows: Integers, begin: Integers, final: Integers, turns: Turns | None
     ) -> Closed:
         """The content of each window as it closes.
 
@@ -237,50 +315,3 @@ class Store:
         rank = np.repeat(np.arange(len(begin)), count)
         nth = np.arange(len(rank)) - np.repeat(np.cumsum(count) - count, count)
         return rank, begin[rank] + nth
-
-
-@dataclass(frozen=True, slots=True)
-class _Turns:
-    """Readings of closing meters, meter after meter, each in record order."""
-
-    arrivals: Arrivals
-    rank: Integers
-    """Which of the closing meters it is."""
-    blocks: Integers
-    seen_by: Integers
-    """The first window that is still open when the reading's turn has come."""
-
-    def where(self, chosen: Mask) -> "_Turns":
-        """Some of them."""
-        return _Turns(
-            self.arrivals.where(chosen),
-            self.rank[chosen],
-            self.blocks[chosen],
-            self.seen_by[chosen],
-        )
-
-    def seen(
-        self, ring: Ring, final: Integers
-    ) -> Iterator[tuple[Integers, Integers, Integers, Levels]]:
-        """(rank, window, slot, level) of each reading in each closing window open to it."""
-        slots = ring.slot(self.arrivals)
-        holds = self.arrivals.levels != ABSENT
-        for back in range(-(-ring.slots // ring.hop_slots)):
-            window = self.blocks - back
-            slot = slots - window * ring.hop_slots
-            inside = (window >= self.seen_by) & (window < final[self.rank]) & (slot < ring.slots)
-            sees = inside & holds
-            yield self.rank[sees], window[sees], slot[sees], self.arrivals.levels[sees]
-
-
-def _running_maximum(values: Integers, rank: Integers) -> Integers:
-    """The largest value so far within each rank; ranks ascend."""
-    low = values.min()
-    lift = rank * (values.max() - low + 1)
-    highest: Integers = np.maximum.accumulate(values - low + lift) - lift + low
-    return highest
-
-
-def _distinct(values: Integers) -> int:
-    ordered = np.sort(values)
-    return len(ordered) - int(np.count_nonzero(ordered[1:] == ordered[:-1]))

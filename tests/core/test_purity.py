@@ -22,7 +22,7 @@ PACKAGE = Path(meteragent.__file__).parent
 CORE = (
     *("exact", "errors", "domain", "query", "mechanism", "entropy", "ledger", "ledger_record"),
     *("leakage", "policy", "record", "chunk", "codec", "encode", "schema", "window", "pipeline"),
-    *("terms", "columns", "ring", "release", "lane", "partition"),
+    *("terms", "columns", "ring", "turns", "release", "lane", "partition"),
     *("words", "everyday", "explanation", "explain", "doubts", "statement"),
 )
 IMPURE = (

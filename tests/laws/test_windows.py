@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from meteragent.domain import ABSENT, Domain
 from meteragent.policy import Policy, question
-from meteragent.ring import Arrivals
+from meteragent.ring import Records
 from meteragent.window import Store, Tally
 from tests.twins.windows import Windows
 
@@ -37,79 +37,83 @@ def policies(draw: st.DrawFn) -> Policy:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Sent:
+    """A record: readings of one meter, equally far apart."""
+
     row: int
-    time: int
-    level: int | None
-    record: int
+    start: int
+    spacing: int
+    levels: tuple[int | None, ...]
+    offset: int
+
+    @property
+    def times(self) -> list[int]:
+        return [self.start + nth * self.spacing for nth in range(len(self.levels))]
 
 
 @st.composite
-def timelines(draw: st.DrawFn) -> list[Reading]:
-    """Readings of a few meters: steady, jittered, late, repeated, silent, leaping ahead."""
-    count = draw(st.integers(1, 60))
-    readings: list[Reading] = []
+def timelines(draw: st.DrawFn, interval: int) -> list[Sent]:
+    """Records of a few meters: steady, jittered, late, repeated, silent, leaping ahead."""
+    level = st.one_of(st.integers(0, 100), st.integers(0, 100), st.none())
+    lengths = draw(st.sampled_from([1, 1, 6, 30]))
+    records: list[Sent] = []
     time = 10**6
-    record = draw(st.integers(0, 5))
-    for _ in range(count):
+    offset = draw(st.integers(0, 5))
+    for _ in range(draw(st.integers(1, 60))):
         time += draw(st.sampled_from([0, 0, 1, 1, 2, 3, 10, 60, 700])) * SECOND
         jitter = draw(st.sampled_from([0, 0, 0, -1, -3, -20, -50, 5])) * SECOND
-        level = draw(st.one_of(st.integers(0, 100), st.integers(0, 100), st.none()))
-        row = draw(st.integers(0, 3))
-        readings.append(Reading(row, time + jitter + draw(st.integers(0, 999)), level, record))
-        record += draw(st.integers(0, 2))
-    return readings
+        spacing = draw(st.sampled_from([interval, interval, interval, 700, 7 * interval]))
+        levels = draw(st.lists(level, min_size=1, max_size=lengths))
+        start = time + jitter + draw(st.integers(0, 999))
+        records.append(Sent(draw(st.integers(0, 3)), start, spacing, tuple(levels), offset))
+        if lengths > 1 and draw(st.booleans()):
+            time += len(levels) * spacing
+        offset += draw(st.integers(1, 2))
+    return records
 
 
-def arrivals(readings: list[Reading], clock: int) -> Arrivals:
-    times = np.array([r.time for r in readings], dtype=np.int64)
-    running = np.maximum.accumulate(np.maximum(times, clock))
-    before, last, seen = [], -1, clock
-    for reading, now in zip(readings, running.tolist(), strict=True):
-        if reading.record != last:
-            start, last = seen, reading.record
-        before.append(start)
-        seen = now
-    return Arrivals(
-        rows=np.array([r.row for r in readings], dtype=np.int64),
-        times=times,
-        levels=np.array([ABSENT if r.level is None else r.level for r in readings], np.int8),
-        offsets=np.array([r.record for r in readings], dtype=np.int64),
-        before=np.array(before, dtype=np.int64),
-        clock=running,
+def columns_of(batch: list[Sent], clock: int) -> tuple[Records, int]:
+    """The records as columns, and the partition's clock after them."""
+    ends = [record.times[-1] for record in batch]
+    after = np.maximum.accumulate(np.maximum(ends, clock))
+    numbers = [(r.row, r.offset, len(r.levels), r.start) for r in batch]
+    rows, offsets, counts, starts = np.array(numbers, dtype=np.int64).T
+    levels = [ABSENT if level is None else level for r in batch for level in r.levels]
+    records = Records(
+        rows=rows,
+        offsets=offsets,
+        before=np.concatenate([[clock], after[:-1]]),
+        counts=counts,
+        starts=starts,
+        ends=np.array(ends),
+        times=np.array([time for r in batch for time in r.times]),
+        levels=np.array(levels, dtype=np.int8),
     )
+    return records, int(after[-1])
 
 
-def batches(readings: list[Reading], cuts: list[int]) -> list[list[Reading]]:
-    """Cut between records only: a record is never split over batches."""
-    edges = [0, *sorted(cuts), len(readings)]
-    whole: list[list[Reading]] = []
-    for low, high in pairwise(edges):
-        part = readings[low:high]
-        if whole and part and whole[-1] and whole[-1][-1].record == part[0].record:
-            whole[-1] += part
-        elif part:
-            whole.append(part)
-    return whole
+def batches(records: list[Sent], cuts: list[int]) -> list[list[Sent]]:
+    edges = [0, *sorted(cuts), len(records)]
+    return [records[low:high] for low, high in pairwise(edges) if records[low:high]]
 
 
-@given(policies(), timelines(), st.lists(st.integers(0, 60), max_size=6), st.data())
+@given(policies(), st.lists(st.integers(0, 60), max_size=6), st.data())
 def test_columns_do_what_one_reading_after_the_other_does(
-    policy: Policy, readings: list[Reading], cuts: list[int], data: st.DataObject
+    policy: Policy, cuts: list[int], data: st.DataObject
 ) -> None:
     twin, store, tally = Windows(policy), Store(policy), Tally()
     clock = -(2**62)
     expected: dict[int, list[object]] = defaultdict(list)
     closed: dict[int, list[object]] = defaultdict(list)
-    for batch in batches(readings, cuts):
-        columns = arrivals(batch, clock)
-        for reading, before in zip(batch, columns.before.tolist(), strict=True):
-            args = (reading.row, reading.time, reading.level, reading.record, before)
-            for row, window, levels in twin.add(*args):
-                expected[row].append((window, levels))
+    for batch in batches(data.draw(timelines(policy.interval)), cuts):
+        columns, after = columns_of(batch, clock)
+        for record, before in zip(batch, columns.before.tolist(), strict=True):
+            for time, level in zip(record.times, record.levels, strict=True):
+                for row, window, levels in twin.add(record.row, time, level, record.offset, before):
+                    expected[row].append((window, levels))
         store.grow(4)
         chunks = list(store.add(columns, tally))
-        clock = int(columns.clock[-1])
+        clock = after
         if data.draw(st.integers(0, 3)) == 0:
             clock += data.draw(st.integers(0, 200)) * SECOND
             for row, window, levels in twin.advance(clock):

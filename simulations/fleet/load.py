@@ -1,0 +1,101 @@
+"""Fills a topic with a fleet's records, each meter's in its partition, faster than anybody reads.
+
+Whole record batches are handed to the producer; several processes share the partitions. What
+they have sent is asked of the brokers, so the progress that is shown is what there is.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+from simulations.fleet.traffic import Fleet, portions
+
+BATCH_BYTES = 512 * 1024
+LOOK_SECONDS = 1.0
+
+Records = Iterable[tuple[bytes, bytes, int]]
+
+
+async def make_topic(bootstrap: str, topic: str, partitions: int, **configs: str) -> None:
+    """Make a topic; `cleanup_policy="compact"` etc."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        settings = {name.replace("_", "."): value for name, value in configs.items()}
+        answer = await admin.create_topics([NewTopic(topic, partitions, 1, topic_configs=settings)])
+    finally:
+        await admin.close()
+    if any(error[1] for error in answer.topic_errors):
+        raise SystemExit(f"topic {topic} cannot be made: {answer.topic_errors}")
+
+
+async def fill(
+    bootstrap: str,
+    topic: str,
+    fleet: Fleet,
+    *,
+    processes: int = 2,
+    show: Callable[[int, float], None] = lambda _records, _seconds: None,
+) -> int:
+    """Send all of a fleet's records to a topic; answer how many there are in it."""
+    begun = time.perf_counter()
+    share = [range(first, fleet.partitions, processes) for first in range(processes)]
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        work = [pool.submit(send_partitions, bootstrap, topic, fleet, some) for some in share]
+        while not _finished(work):
+            await asyncio.sleep(LOOK_SECONDS)
+            show(await count(bootstrap, topic, fleet.partitions), time.perf_counter() - begun)
+    return await count(bootstrap, topic, fleet.partitions)
+
+
+def _finished(work: list[Future[None]]) -> bool:
+    """Whether all is sent; a failure is raised."""
+    return sum(job.done() and job.result() is None for job in work) == len(work)
+
+
+async def count(bootstrap: str, topic: str, partitions: int) -> int:
+    """How many records a topic holds. Precondition: no transactions, no compaction."""
+    reader = AIOKafkaConsumer(bootstrap_servers=bootstrap)
+    await reader.start()
+    try:
+        everywhere = [TopicPartition(topic, number) for number in range(partitions)]
+        return sum((await reader.end_offsets(everywhere)).values())
+    finally:
+        await reader.stop()
+
+
+def send_partitions(bootstrap: str, topic: str, fleet: Fleet, partitions: range) -> None:
+    """Send what the meters of these partitions send."""
+    asyncio.run(_send_partitions(bootstrap, topic, fleet, partitions))
+
+
+async def _send_partitions(bootstrap: str, topic: str, fleet: Fleet, partitions: range) -> None:
+    producer = AIOKafkaProducer(
+        bootstrap_servers=bootstrap, max_batch_size=BATCH_BYTES, enable_idempotence=True
+    )
+    await producer.start()
+    try:
+        for portion in zip(*(portions(fleet, p) for p in partitions), strict=True):
+            for partition, mine in zip(partitions, portion, strict=True):
+                await send(producer, topic, partition, mine.records(fleet))
+    finally:
+        await producer.stop()
+
+
+async def send(producer: AIOKafkaProducer, topic: str, partition: int, records: Records) -> None:
+    """Send records in whole batches."""
+    futures, batch = [], producer.create_batch()
+    for key, value, timestamp in records:
+        if batch.append(key=key, value=value, timestamp=timestamp) is None:
+            futures.append(await producer.send_batch(batch, topic, partition=partition))
+            batch = producer.create_batch()
+            batch.append(key=key, value=value, timestamp=timestamp)
+    if batch.record_count():
+        batch.close()
+        futures.append(await producer.send_batch(batch, topic, partition=partition))
+    await asyncio.gather(*futures)
