@@ -65,6 +65,9 @@ def parser() -> ArgumentParser:
     )
     config.add_parser("reference", help="every setting, as Markdown")
 
+    completion = commands.add_parser("completion", help="what a shell reads to complete commands")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="which one")
+
     schema = commands.add_parser("schema", help="the JSON Schema of a message")
     schema.add_argument("name", choices=("reading", "release", "policy", "reject", "explanation"))
     return top

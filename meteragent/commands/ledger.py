@@ -4,6 +4,7 @@ import asyncio
 import csv
 import json
 import os
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
@@ -136,6 +137,8 @@ def _accounts(shelves: list[Shelf], records: dict[str, bytes]) -> list[Account]:
 
 # How they are told.
 
+_ID = re.compile("[0-9a-f]{32}")
+
 _AMOUNTS = ("radius_watts", "spent", "remaining", "spent_per_watt", "remaining_per_watt")
 _TOP = ("meter", "policy", *_AMOUNTS, "decided_until")
 
@@ -164,8 +167,9 @@ def _history(found: Statement) -> Iterable[Row]:
 
 def _say_what_is_spent(found: Statement) -> None:
     account, shelf = found.account, found.account.shelf
+    digest = "" if shelf.name == shelf.policy.id else f" ({shelf.policy.id})"
     told = [
-        f"{_shown(account.meter)}: policy {shelf.name} ({shelf.policy.id})",
+        f"{_shown(account.meter)}: policy {shelf.name}{digest}",
         f"windows are decided until {_moment(account.until)}",
         "",
         *table(_balance(account), columns()),
@@ -206,6 +210,11 @@ def _shown(meter: str) -> str:
     return meter if meter.isprintable() else ascii(meter)
 
 
+def _brief(cell: str) -> str:
+    """A policy's id, where it has no other name, is long."""
+    return f"{cell[:8]}…" if _ID.fullmatch(cell) else cell
+
+
 def _write(rows: Iterable[Row], arguments: Namespace) -> Exit:
     """All for programs; for people, what a line has room for."""
     if arguments.csv:
@@ -213,7 +222,7 @@ def _write(rows: Iterable[Row], arguments: Namespace) -> Exit:
     header, *body = rows
     kept = [place for place, name in enumerate(header) if not name.endswith("_per_watt")]
     titles = [name.replace("_", " ") for name in header]
-    lines = table(([row[place] for place in kept] for row in (titles, *body)), columns())
+    lines = table(([_brief(row[place]) for place in kept] for row in (titles, *body)), columns())
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return Exit.OK
 

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 POLICY = {
-    "preset": ("tv-content", "what to hide (or appliances, presence): sets what is not set here"),
+    "preset": ("", "what to hide: sets whatever is not set here"),
     "window": ("15m", "length of a window"),
     "interval": ("10s", "distance between two readings"),
     "hop": ("5m", "distance between the starts of two windows"),
@@ -18,10 +18,15 @@ POLICY = {
     "budget": ("24", "the most that all answers of a horizon may lose"),
     "horizon": ("24h", "stretch of time that the budget is for"),
     "min_coverage": ("0.8", "share of slots that a window needs"),
-    "presence": ("public", "whether anybody may learn which readings are absent"),
-    "on_exhausted": ("suppress", "or partial: what happens beyond the budget"),
+    "presence": ("", "whether anybody may learn which readings are absent"),
+    "on_exhausted": ("", "what happens to windows beyond the budget"),
 }
-"""Settings of a policy, each with an example."""
+"""Settings of a policy, each with an example, unless its choices are told."""
+CHOICES = {
+    "preset": ("tv-content", "appliances", "presence"),
+    "presence": ("public", "private"),
+    "on_exhausted": ("suppress", "partial"),
+}
 
 
 def add(command: ArgumentParser) -> None:
@@ -57,7 +62,8 @@ def add_policy(command: ArgumentParser) -> None:
         "--query", action="append", metavar="NAME", help="avg, min, median, p95 …; may be repeated"
     )
     for name, (example, meaning) in POLICY.items():
-        group.add_argument(_option(name), metavar=example, help=meaning)
+        choices = CHOICES.get(name)
+        group.add_argument(_option(name), metavar=example or None, choices=choices, help=meaning)
 
 
 def _add_columns(command: ArgumentParser) -> None:

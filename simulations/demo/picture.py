@@ -110,7 +110,7 @@ def _street(axes: Axes, found: Findings) -> None:
     edges = np.linspace(0, 24, len(found.true) + 1)
     axes.set_title(
         f"What the utility still gets: the sum of {found.homes} homes, "
-        f"its energy of the day off by {found.off:.1%}"
+        f"its energy of the day off by {found.off:.2%}"
     )
     axes.stairs(
         found.released / 1000,

@@ -7,10 +7,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from meteragent.cli import parser
+from meteragent.completion import places
 from meteragent.config import load
-from meteragent.config.reference import reference
 from meteragent.partition import diagram
 from meteragent.schema import reading_schema, release_schema
+from tests.docs.pages import FOLDER, pages
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -43,20 +45,19 @@ def test_every_file_that_is_linked_is_there() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_every_command_that_is_shown_is_known() -> None:
-    from meteragent.cli import parser  # noqa: PLC0415 - only here
-
-    shown = re.findall(r"\$ meteragent ((?:(?! #).)+)", README)
-    assert shown
-    for command in shown:
-        parser().parse_args(command.split())
-
-
 def test_the_diagram_is_drawn_from_the_table() -> None:
     assert diagram() in blocks("mermaid")
 
 
-def test_the_reference_of_the_configuration_is_fresh() -> None:
-    """If not: meteragent config reference > deploy/reference/configuration.md"""
-    page = ROOT / "deploy" / "reference" / "configuration.md"
-    assert page.read_text() == reference()
+@pytest.mark.parametrize(("name", "content"), sorted(pages().items()))
+def test_the_reference_is_fresh(name: str, content: str) -> None:
+    """If not: python -m tests.docs.pages"""
+    assert (FOLDER / name).read_text("utf-8") == content
+
+
+def test_the_reference_has_every_command_and_no_other_page() -> None:
+    commands = pages()["commands.md"]
+    told = set(re.findall("^## `(meteragent .*)`$", commands, re.MULTILINE))
+    paths = [place.path for place in places(parser())]
+    assert told == {p for p in paths if not any(other.startswith(f"{p} ") for other in paths)}
+    assert {path.name for path in FOLDER.iterdir()} >= {*pages()}

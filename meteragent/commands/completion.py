@@ -1,0 +1,14 @@
+"""`completion`: what a shell reads to complete this program."""
+
+import sys
+from argparse import Namespace
+
+from meteragent.cli import parser
+from meteragent.completion import script
+from meteragent.exits import Exit
+
+
+def run(arguments: Namespace) -> Exit:
+    """Print it."""
+    sys.stdout.write(script(arguments.shell, parser()))
+    return Exit.OK
