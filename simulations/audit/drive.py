@@ -60,7 +60,7 @@ class _Pass:
     losses: dict[int, float]
     """window start -> loss per watt that its release states."""
     frames: list[dict[str, Any]]
-    """The documents without what is noisy."""
+    """The documents without what is noisy, meter by meter: the order of meters is timing."""
 
 
 def observe(experiment: Experiment, build: str, sizes: Sizes, seed: int) -> Observed:
@@ -137,6 +137,7 @@ def _read(file: Path, names: list[str]) -> _Pass:
             per_answer = len(values) // len(each) if each else 0
             losses[document["window_start"]] = sum(each) * per_answer
             frames.append(document)
+    frames.sort(key=lambda document: str(document["meter_id"]))
     return _Pass(np.array([rows[name] for name in names]), losses, frames)
 
 
