@@ -32,6 +32,9 @@ YARDSTICKS = {
 MEAN = 400.0
 """Watts of a home, day and night, for which a month's error is stated."""
 
+STANDARD = ("standard_error_watts", "times_smaller")
+SAME_PROMISE = "# standard privacy with the same promise: off by {:,.0f} W, {:,.0f} times as much"
+
 PRESETS = Path(__file__).parents[2] / "meteragent" / "presets.toml"
 
 
@@ -104,9 +107,7 @@ def _evidence(results: dict[str, Any]) -> str:
             *lines,
             f"# one release is off by {error} on average",
             f"# a month's sum of a home of {MEAN:g} W: within {month:.2f} % in 95 % of months",
-            f"# standard differential privacy with the same promise: off by "
-            f"{standard['standard_error_watts']:,.0f} W, "
-            f"{standard['times_smaller']:,.0f} times as much",
+            SAME_PROMISE.format(*(standard[n] for n in STANDARD)),
         ]
     )
 

@@ -9,6 +9,7 @@ equally well: what standard privacy cannot do is to promise it.
 from dataclasses import dataclass
 from typing import Any
 
+from meteragent.exact import NANO
 from meteragent.policy import Policy
 
 
@@ -31,18 +32,20 @@ CONTENTS = {
 def compared(policy: Policy, hide: str, error: float) -> dict[str, Any]:
     """Log-odds that the policy promises for its content, and the error of Laplace for the same.
 
-    Both release the average once a window. A content moves one reading by up to the range, so
-    its share of a window moves the average by that share of the range: the sensitivity that
-    group privacy over its readings comes to.
+    Both release the same answers once a window. A content moves its readings by up to the range,
+    so an average by its share of the window of that, which is what group privacy over its
+    readings comes to; a percentile moves by all of it.
     """
     content = CONTENTS[hide]
     size = policy.size / 1000
     windows = max(1.0, content.seconds / size)
     share = min(1.0, content.seconds / size)
-    asked = policy.questions[0].nano / 1e9
-    promised = windows * share * content.watts * asked
+    moved = [share if asked.query.name == "avg" else 1.0 for asked in policy.questions]
+    losses = [asked.nano / NANO for asked in policy.questions]
+    each = sum(part * loss for part, loss in zip(moved, losses, strict=True))
+    promised = windows * each * content.watts
     wide = float(policy.domain.maximum - policy.domain.minimum)
-    needed = windows * share * wide / promised
+    needed = windows * sum(moved) * wide / promised
     return {
         "content_watts": content.watts,
         "content_hours": content.seconds / 3600,

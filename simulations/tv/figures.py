@@ -7,10 +7,15 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from simulations.kit.command import Run
-from simulations.kit.plot import CYCLE, DANGER, INK, TRUE, axes
+from simulations.kit.plot import CYCLE, INK, TRUE, axes
 from simulations.tv.displays import DISPLAYS
 from simulations.tv.library import Library, metered
 from simulations.tv.noise import CHUNK_WINDOWS, EVENING_WINDOWS, Row, choose
+
+SPAN = 110
+"""Watts from bottom to top of every set's panel, so that they can be compared."""
+LEAST = 0.1
+"""Per cent at which logarithmic scales end; what is less, or nothing, is drawn there."""
 
 _NAMES = {60: "1 min", 900: "15 min", 3600: "1 h", 21600: "6 h", 86400: "24 h"}
 
@@ -27,8 +32,8 @@ def signature(run: Run, films: Library) -> None:
             watts = metered(picture, display, 2, run.draw(81, number))[0]
             panel.plot(minutes[::2], watts, color=CYCLE[number], linewidth=0.9)
             panel.set_ylabel(f"{display.name}\n(W)")
-            middle = float(np.median(watts))
-            panel.set_ylim(middle - 50, middle + 50)
+            middle = (watts.min() + watts.max()) / 2
+            panel.set_ylim(middle - SPAN / 2, middle + SPAN / 2)
         panels[-1].set_xlabel("minutes")
         run.picture(
             figure,
@@ -47,8 +52,11 @@ def clean(run: Run, rows: Sequence[Row]) -> None:
             some = choose(rows, seconds=seconds)
             places = np.arange(len(some)) + 0.26 * (number - 1)
             share, below, above = _bars(some)
-            panel.bar(places, share, 0.24, color=CYCLE[number], label=f"metered every {seconds} s")
-            panel.errorbar(places, share, [below, above], fmt="none", color=INK, linewidth=1)
+            label = f"metered every {seconds} s"
+            panel.bar(places, share, 0.24, color=CYCLE[number], label=label, zorder=2)
+            panel.errorbar(
+                places, share, [below, above], fmt="none", color=INK, linewidth=1, zorder=3
+            )
         panel.axhline(100 * rows[0]["chance"], color=TRUE, linestyle="--", label="guessing")
         panel.set_xticks(range(len(DISPLAYS)), [display.name for display in DISPLAYS])
         panel.set_ylabel("first guess is right (%)")
@@ -142,7 +150,8 @@ def _bars(rows: Sequence[Row]) -> tuple[Any, Any, Any]:
 def _curve(panel: Axes, rows: Sequence[Row], colour: str, label: str) -> None:
     error = [row["error_watts"] for row in rows]
     share, low, high = (
-        100 * np.array([row["top1"][end] for row in rows]) for end in ("share", "low", "high")
+        np.maximum(LEAST, 100 * np.array([row["top1"][end] for row in rows]))
+        for end in ("share", "low", "high")
     )
     panel.plot(error, share, color=colour, marker="o", markersize=3, label=label)
     panel.fill_between(error, low, high, color=colour, alpha=0.18, linewidth=0)
@@ -150,8 +159,11 @@ def _curve(panel: Axes, rows: Sequence[Row], colour: str, label: str) -> None:
 
 def _finish(panel: Axes, rows: Sequence[Row], title: str) -> None:
     if rows:
-        panel.axhline(100 * rows[0]["chance"], color=DANGER, linestyle="--", label="guessing")
+        panel.axhline(100 * rows[0]["chance"], color=TRUE, linestyle="--", label="guessing")
     panel.set_xscale("log")
-    panel.set_ylim(-3, 103)
+    panel.set_yscale("log")
+    panel.xaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.set_ylim(LEAST * 0.9, 130)
     panel.set_xlabel("typical error of one release (W)")
     panel.set_title(title)

@@ -1,0 +1,1 @@
+"""One page of everything that was simulated, for whoever has to decide or to approve."""

@@ -1,0 +1,157 @@
+"""The page: chapters of results as one HTML text without anything outside it."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from simulations.report.words import CHAPTERS, GLOSSARY, Chapter
+
+Document = dict[str, Any]
+
+TITLE = "What meteragent protects, and what it costs"
+
+
+def page(documents: Sequence[Document], folder: Path) -> str:
+    """Precondition: the pictures that the documents name lie in the folder."""
+    chapters = [(name, found) for name in _order(documents) if (found := _of(name, documents))]
+    css = (files("simulations.report") / "style.css").read_text("utf-8")
+    body = [
+        f"<h1>{TITLE}</h1>",
+        _introduction(documents),
+        _contents([name for name, _ in chapters]),
+        _settings(documents),
+        *(_chapter(name, found, folder) for name, found in chapters),
+        _glossary(),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{TITLE}</title>\n<style>\n{css}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(body)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _order(documents: Sequence[Document]) -> list[str]:
+    """The chapters that are known, in their order, and then all others."""
+    there = [_chapter_of(document) for document in documents]
+    return [*(n for n in CHAPTERS if n in there), *sorted({*there} - CHAPTERS.keys())]
+
+
+def _chapter_of(document: Document) -> str:
+    name: str = document["simulation"].partition("-")[0]
+    return name
+
+
+def _of(name: str, documents: Sequence[Document]) -> list[Document]:
+    return [document for document in documents if _chapter_of(document) == name]
+
+
+def _said(name: str) -> Chapter:
+    return CHAPTERS.get(name, Chapter(name.capitalize(), ""))
+
+
+def _introduction(documents: Sequence[Document]) -> str:
+    pictures = sum(len(document["figures"]) for document in documents)
+    return (
+        "<p class=lead>Smart meters tell more than a bill needs. <em>meteragent</em> releases "
+        "averages of a home's power with exactly as much noise as a promised privacy asks for. "
+        "This page shows what attackers make of the readings without it, what they make of what "
+        "it releases, and what the released data are still good for.</p>\n"
+        f"<p>Its {pictures} pictures come from simulations and from public recordings of real "
+        "homes, and every release in them was made by the program itself. Below each picture "
+        "stands the command that makes it again, to the last byte.</p>"
+    )
+
+
+def _contents(names: Sequence[str]) -> str:
+    items = [f'<li><a href="#{name}">{escape(_said(name).title)}</a></li>' for name in names]
+    inner = "\n".join([*items, '<li><a href="#words">Words used here</a></li>'])
+    return f"<nav aria-label=Contents><ol>\n{inner}\n</ol></nav>"
+
+
+def _settings(documents: Sequence[Document]) -> str:
+    """The settings that were chosen, at a glance."""
+    rows = [_setting(document) for document in _of("choose", documents)]
+    if not rows:
+        return ""
+    head = "".join(
+        f'<th scope="col">{text}</th>'
+        for text in (
+            "to hide",
+            "window",
+            "released",
+            "typical error of one release",
+            "best attack",
+            "guessing",
+            "month's total of a 400 W home, 95 % within",
+            "error of standard differential privacy with the same promise",
+        )
+    )
+    return (
+        "<h2>Settings at a glance</h2>\n<div class=wide><table>\n<thead><tr>"
+        f"{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody></table></div>"
+    )
+
+
+def _setting(document: Document) -> str:
+    results = document["results"]
+    hides = f'<th scope="row">{escape(results["hides"])}</th>'
+    if results["chosen"] is None:
+        allowed = f"{results['max_error_watts']:g}"
+        told = f"no setting with an error of {allowed} W or less holds every attack; see the costs"
+        return f"<tr>{hides}<td colspan=7>{told} below</td></tr>"
+    policy, evidence = results["chosen"]["policy"], results["chosen"]["evidence"]
+    standard = results["standard"]
+    attack = (
+        f"{_percent(evidence['success'])} ({_percent(evidence['low'])} to "
+        f"{_percent(evidence['high'])})"
+    )
+    cells = (
+        policy["window"],
+        ", ".join(policy["queries"]),
+        evidence["error"].replace("kW", " kW").replace("W", " W").replace("k W", "kW"),
+        attack,
+        _percent(evidence["chance"]),
+        _percent(results["month_error"]),
+        f"{standard['standard_error_watts']:,.0f} W ({standard['times_smaller']:,.0f} times)",
+    )
+    return f"<tr>{hides}{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _percent(share: str | float) -> str:
+    return f"{100 * float(share):.3g} %"
+
+
+def _chapter(name: str, documents: Sequence[Document], folder: Path) -> str:
+    said = _said(name)
+    parts = [f'<section aria-labelledby="{name}">', f'<h2 id="{name}">{escape(said.title)}</h2>']
+    if said.lead:
+        parts.append(f"<p>{escape(said.lead)}</p>")
+    for document in documents:
+        parts += [_figure(document, figure, folder) for figure in document["figures"]]
+    return "\n".join([*parts, "</section>"])
+
+
+def _figure(document: Document, figure: dict[str, str], folder: Path) -> str:
+    data = b64encode((folder / figure["file"]).read_bytes()).decode("ascii")
+    title, caption = escape(figure["title"]), escape(figure["caption"])
+    made = f"<code>{escape(document['command'])}</code>, seed {document['seed']}"
+    if document["quick"]:
+        made += " (a quick run: few repetitions, wide bands)"
+    return (
+        f"<figure>\n<h3>{title}</h3>\n"
+        f'<img src="data:image/png;base64,{data}" alt="{title}: {caption}">\n'
+        f"<figcaption>{caption}<p class=made>Made by {made}</p></figcaption>\n</figure>"
+    )
+
+
+def _glossary() -> str:
+    terms = [f"<dt>{word}</dt><dd>{escape(meaning)}</dd>" for word, meaning in GLOSSARY.items()]
+    return "\n".join(
+        ['<section><h2 id="words">Words used here</h2>', "<dl>", *terms, "</dl></section>"]
+    )

@@ -1,0 +1,71 @@
+"""What each part of the report says before its pictures, in plain words."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A part of the report."""
+
+    title: str
+    lead: str
+
+
+CHAPTERS = {
+    "papers": Chapter(
+        "The theory, recomputed",
+        "The numbers that the underlying research papers print, computed again with this "
+        "software and set beside the printed ones.",
+    ),
+    "audit": Chapter(
+        "Does the software keep its promise?",
+        "The finished program is treated as a black box: it is given pairs of homes that it must "
+        "not tell apart too well, thousands of times, and what comes out is weighed. The loss "
+        "that is found must not exceed the one that is promised. Programs with a deliberate "
+        "mistake are weighed too, and must be caught.",
+    ),
+    "tv": Chapter(
+        "What a meter tells of television",
+        "A television set draws more power for a bright picture than for a dark one. From a meter "
+        "that is read every few seconds, a film can be recognised like a tune. These experiments "
+        "measure how well, and what noise leaves of it. The attacker always holds the exact "
+        "signature of every candidate.",
+    ),
+    "home": Chapter(
+        "What a meter tells of a home",
+        "Which appliances ran, whether somebody was in, whether the family is on holiday, when "
+        "the car was charged: how well attackers read this from a meter, and from what is "
+        "released.",
+    ),
+    "utility": Chapter(
+        "What the released data are still good for",
+        "Bills, peaks, load curves, forecasts and the sum over a street of homes, computed from "
+        "what is released and compared with the truth.",
+    ),
+    "comparisons": Chapter(
+        "Other methods at equal protection",
+        "Standard differential privacy, rounding, coarser readings and battery-like smoothing, "
+        "set to resist the same attack equally well: how large is the error of each?",
+    ),
+    "choose": Chapter(
+        "Choosing a setting",
+        "For each thing that people may want to hide: how much noise it takes until the best "
+        "attack does no better than guessing, for shorter and longer windows of time.",
+    ),
+}
+"""By the first word of a result's name, in the order of the report."""
+
+GLOSSARY = {
+    "Window": "The stretch of time, such as 15 minutes or a day, over which readings are summed up "
+    "into one released number.",
+    "Typical error": "By how many watts one released number is off on average, because of the "
+    "noise that was added. Errors of different windows are independent, so they vanish in sums.",
+    "Guessing": "What somebody reaches who has seen nothing: one in 200 for 200 films. A setting "
+    "protects where attacks do no better.",
+    "Confidence": "Bands and brackets hold the true value in 95 of 100 experiments like this one. "
+    "An attack is said to be held if guessing lies within them; a smaller advantage than their "
+    "width would not have been seen.",
+    "Epsilon": "The promise as a number: whatever is released, the odds between two versions of a "
+    "home move by at most e to the power of epsilon, when the two differ by one radius in every "
+    "reading.",
+}
