@@ -104,7 +104,7 @@ def test_without_java_it_says_so_and_shows_sanitize(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "moments", [pytest.param(2, id="some"), pytest.param(12, id="many", marks=pytest.mark.slow)]
+    "moments", [pytest.param(1, id="some"), pytest.param(12, id="many", marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize("arguments", [(), ("--no-kafka",)])
 def test_ended_at_any_moment_it_leaves_nothing(
