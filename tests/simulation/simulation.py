@@ -7,16 +7,14 @@ replays a seed and prints every step of it.
 
 import sys
 from collections.abc import Callable
-from unittest.mock import patch
 
-from meteragent import release
 from meteragent.partition import State
 from tests.simulation.check import Checker
 from tests.simulation.instance import Group, Instance, Nature
 from tests.simulation.kafka_model import Kafka
 from tests.simulation.scheduler import Scheduler, Stalled, Task
 from tests.simulation.worker import GROUP, LEDGER, Design
-from tests.simulation.world import PARTITIONS, WORLDS, shared_mechanism, world
+from tests.simulation.world import PARTITIONS, WORLDS, world
 
 WRONG = (AssertionError, Stalled)
 
@@ -44,9 +42,8 @@ class Simulation:
 
     def run(self) -> None:
         """Run to the end; raises as soon as something is wrong."""
-        with patch.object(release, "TruncatedGeometric", shared_mechanism):
-            self._storm()
-            self._lull()
+        self._storm()
+        self._lull()
 
     def _storm(self) -> None:
         scheduler = self.scheduler

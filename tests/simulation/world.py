@@ -9,7 +9,6 @@ import numpy as np
 from meteragent.columns import Readings, Reason, Reject
 from meteragent.domain import Domain
 from meteragent.entropy import NoiseKey
-from meteragent.mechanism import TruncatedGeometric
 from meteragent.pipeline import START, Assigned, Pipeline
 from meteragent.policy import Policy, per_watt, question
 
@@ -126,9 +125,3 @@ def world(number: int, *, punctual: bool = True) -> World:
         )
         written.append((partition, record))
     return World(policy, tuple(written))
-
-
-@cache
-def shared_mechanism(domain: Domain, epsilon: str) -> TruncatedGeometric:
-    """Exact thresholds take milliseconds to compute; they are the same in every schedule."""
-    return TruncatedGeometric(domain, epsilon)
