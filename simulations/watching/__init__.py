@@ -1,0 +1,1 @@
+"""A fleet that is worth watching: short budgets, broken records, comings and goings."""
