@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from meteragent.config.policy import PolicySettings
-from meteragent.mechanism import TruncatedGeometric
 from meteragent.policy import Policy
 from meteragent.units import duration, format_watts
-from simulations.kit.product import ENOUGH, FOR_EVER
+from simulations.kit.product import ENOUGH, FOR_EVER, typical_error
 from simulations.kit.traces import DAY
 from simulations.kit.yardstick import Yardstick
 
@@ -44,8 +43,7 @@ class Candidate:
     @property
     def error(self) -> float:
         """The expected error of one release, in watts."""
-        asked = self.policy.questions[0]
-        return TruncatedGeometric(self.policy.domain, asked.epsilon).expected_error()
+        return typical_error(self.policy)
 
     def month(self, mean: float) -> float:
         """By which share of its true value a month's sum of `unbiased` is off, in 95 % of months.

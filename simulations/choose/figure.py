@@ -44,8 +44,9 @@ def frontier(run: Run, points: list[Point], most: float) -> None:
             "frontier",
             f"What it costs to hide {run.results['hides']}",
             "Success of the worst attack, in multiples of guessing. Each line is a length of "
-            "window: further right is more noise, further down is more privacy. Stars mark the least noise at which every attack is within its 95 % "
-            "confidence interval of guessing, confirmed with fresh noise. Bands: 95 % confidence.",
+            "window: further right is more noise, further down is more privacy. Stars mark the "
+            "least noise at which every attack is within its 95 % confidence interval of "
+            "guessing, confirmed with fresh noise. Bands: 95 % confidence.",
         )
 
 

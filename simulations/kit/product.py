@@ -13,6 +13,7 @@ import numpy as np
 from meteragent.columns import Readings, Releases
 from meteragent.domain import Domain
 from meteragent.entropy import NoiseKey
+from meteragent.mechanism import TruncatedGeometric
 from meteragent.pipeline import Assigned, Pipeline
 from meteragent.policy import Policy, Question
 from simulations.kit.traces import DAY, Integers, Trace, Watts
@@ -60,6 +61,16 @@ def policy(
         horizon=max(horizon, window),
         min_coverage=min_coverage,
     )
+
+
+def typical_error(policy: Policy) -> float:
+    """By how many watts a release of the first question is off on average, clamping apart.
+
+    Why on the smallest grid: that error does not depend on how many levels there are.
+    """
+    step = policy.domain.step
+    mechanism = TruncatedGeometric(Domain(0, step, step), policy.questions[0].epsilon)
+    return mechanism.expected_error()
 
 
 def release(traces: Sequence[Trace], policy: Policy, key: NoiseKey) -> list[Released]:

@@ -9,10 +9,9 @@ from typing import Any
 
 from meteragent.domain import Domain
 from meteragent.entropy import NoiseKey
-from meteragent.mechanism import TruncatedGeometric
 from meteragent.policy import Policy, question
 from simulations.kit.command import Run
-from simulations.kit.product import policy
+from simulations.kit.product import policy, typical_error
 from simulations.tv.attacks import correlation, elastic
 from simulations.tv.contest import EPOCH, Contents, Outcome, Seen, alone, in_homes, outcome
 from simulations.tv.displays import OLED
@@ -141,11 +140,10 @@ def _scores(attack: str, seen: Seen, contents: int) -> Any:  # noqa: ANN401 - an
 
 
 def _row(contents: Contents, asked: Policy, epsilon: str, found: Outcome) -> Row:
-    mechanism = TruncatedGeometric(asked.domain, asked.questions[0].epsilon)
     return {
         "window_seconds": asked.size // 1000,
         "epsilon_per_watt": epsilon,
-        "error_watts": round(mechanism.expected_error(), 2),
+        "error_watts": round(typical_error(asked), 2),
         "candidates": len(contents.watts),
         "chance": round(contents.chance, 6),
         "chance5": round(contents.chance_of(5), 6),
