@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,8 @@ from simulations.papers.capacities import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from simulations.papers.capacities import Floats
 
 LN2 = math.log(2)
@@ -48,6 +51,14 @@ def test_every_number_agrees_and_one_that_is_off_would_not(
     ]
     assert len(run.figures) == 2
     assert all((run.out / figure["file"]).stat().st_size < 150_000 for figure in run.figures)
+
+
+def test_the_same_seed_writes_the_same_bytes(run: Run, tmp_path: Path) -> None:
+    again = replace(run, out=tmp_path, results={}, figures=[])
+    papers.simulate(again)
+    assert again.results == run.results
+    for figure in run.figures:
+        assert (tmp_path / figure["file"]).read_bytes() == (run.out / figure["file"]).read_bytes()
 
 
 def test_a_signature_with_less_noise_is_recognised_more_often(run: Run) -> None:

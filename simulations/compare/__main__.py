@@ -1,0 +1,90 @@
+"""Compare the product with other ways to publish averages, at equal protection.
+
+    python -m simulations.compare                  with simulated programmes
+    python -m simulations.compare --traces DIR     with recordings of real television sets
+
+Twice: by what an attacker makes of the releases (which of 200 channels was watched), and by what
+is promised (the error that standard differential privacy needs for the presets' promises).
+"""
+
+import sys
+from typing import Any
+
+from simulations.compare.frontier import FEW, LENGTHS, Frontier, frontier, task
+from simulations.compare.picture import draw_frontiers, draw_promises
+from simulations.compare.promises import Promise, promises
+from simulations.compare.rivals import Task, rivals
+from simulations.kit.command import Run, main
+
+
+def simulate(run: Run) -> None:
+    """Frontiers first, then promises."""
+    lengths = dict([*LENGTHS.items()][:1]) if run.quick else LENGTHS
+    tasks = {name: task(run, seconds) for name, seconds in lengths.items()}
+    found = {
+        name: [frontier(run, rival, of) for rival in run.each(rivals(quick=run.quick), name)]
+        for name, of in tasks.items()
+    }
+    run.results["source"] = "recorded" if run.traces else "simulated"
+    run.results["frontiers"] = {
+        name: _document(tasks[name], frontiers) for name, frontiers in found.items()
+    }
+    stated = promises()
+    run.results["promises"] = [promise.document() for promise in stated]
+    draw_frontiers(run, {name: (tasks[name], frontiers) for name, frontiers in found.items()})
+    draw_promises(run, stated)
+    _print(run, stated)
+
+
+def _document(of: Task, frontiers: list[Frontier]) -> dict[str, Any]:
+    few = {f.rival.name: f.error_at(FEW) for f in frontiers}
+    return {
+        "contents": len(of.contents),
+        "trials_each": len(of.homes),
+        "chance": round(of.chance, 6),
+        "compared_at": FEW,
+        "error_watts": {name: _rounded(error) for name, error in few.items()},
+        "times_our_error": {
+            name: _rounded(_over(error, few["agent"])) for name, error in few.items()
+        },
+        "error_at_chance_watts": {
+            f.rival.name: _rounded(f.least_error(of.chance)) for f in frontiers
+        },
+        "ways": {
+            f.rival.name: {
+                "label": f.rival.label,
+                "knob": f.rival.knob,
+                "points": [point.document() for point in f.points],
+            }
+            for f in frontiers
+        },
+    }
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 3)
+
+
+def _over(error: float | None, ours: float | None) -> float | None:
+    return None if error is None or ours is None else error / ours
+
+
+def _print(run: Run, stated: list[Promise]) -> None:
+    for name, document in run.results["frontiers"].items():
+        print(
+            f"{name}: error at which {FEW:.0%} are named rightly (chance {document['chance']:.2%})"
+        )
+        for way, error in document["error_watts"].items():
+            times = document["times_our_error"][way]
+            said = "never" if error is None else f"{error:8.1f} W  {times} times ours"
+            print(f"  {way:10} {said}")
+    for promise in stated:
+        print(
+            f"{promise.preset}: {promise.agent:.0f} W; standard differential privacy for the same "
+            f"promise {promise.on_the_sum:.0f} W on the sum, {promise.per_reading:.0f} W per "
+            f"reading: {promise.factor:.1f} times"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main("compare", __doc__, simulate))
