@@ -2,6 +2,7 @@
 
 import sys
 from enum import IntEnum
+from errno import EACCES, EDQUOT, EFBIG, ENOSPC
 from typing import Self
 
 from meteragent import trace
@@ -84,10 +85,19 @@ def table() -> str:
     return "\n".join(f"  {code.value:>3}  {code.meaning}" for code in Exit)
 
 
+_REMEDIES = {
+    ENOSPC: "make room or name another",
+    EDQUOT: "make room or name another",
+    EFBIG: "make room or name another",
+    EACCES: "change its rights or name another",
+}
+
+
 def _words(error: BaseException) -> str:
     if isinstance(error, MeterAgentError):
         return str(error)
     if isinstance(error, OSError):
-        return f"{error.filename or 'standard output'}: {error.strerror}; make room or name another"
+        instead = _REMEDIES.get(error.errno or 0, "name another")
+        return f"{error.filename or 'standard output'}: {error.strerror}; {instead}"
     places = " < ".join(reversed(trace.frames(error.__traceback__)[-3:]))
     return f"unexpected {trace.kind(error)} in {places}; this is a bug, please report this line"

@@ -7,17 +7,21 @@ from contextlib import ExitStack, closing
 from datetime import UTC
 from pathlib import Path
 
+from meteragent.columns import Reason, Withheld
 from meteragent.commands.settings import settings
-from meteragent.errors import FileRefused, InputDamaged, InputReplaced
+from meteragent.config import Config
+from meteragent.entropy import NoiseKey
+from meteragent.errors import FileRefused, InputDamaged, InputReplaced, KeyRefused
 from meteragent.exits import Exit
 from meteragent.files.decode import Mapping
+from meteragent.files.header import Columns
 from meteragent.files.job import Job, Places
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
 from meteragent.files.moments import Moments, zone_of
 from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Stream
 from meteragent.files.source import Source
-from meteragent.files.table import Columns
+from meteragent.files.totals import Totals
 
 MAPPING = (
     *("meter", "meter_column", "time_column", "value_column", "time_format", "timezone", "unit"),
@@ -29,7 +33,7 @@ def run(arguments: Namespace) -> Exit:
     """Sanitize one input; say at the end what became of it."""
     config = settings(arguments)
     mapping = _mapping(arguments)
-    key = config.agent.noise_key()
+    key = _key(arguments, config)
     if arguments.ledger is None:
         _say("no --ledger: what is spent is forgotten at the end, so do this only once")
     with ExitStack() as stack:
@@ -51,13 +55,38 @@ def run(arguments: Namespace) -> Exit:
             job.run()
         except (InputDamaged, InputReplaced):
             progress.clear()
-            _say(job.totals.words())
+            if job.totals != Totals():
+                _say(job.totals.words())
             raise
-    _say(job.totals.words())
-    if job.totals.late and not arguments.by_meter:
-        _say("late readings came after their windows had closed; if IN holds one meter after the")
-        _say("other, name a new ledger and output, and add --by-meter")
+    for line in (job.totals.words(), *_hints(job.totals, by_meter=arguments.by_meter)):
+        _say(line)
     return Exit.OK
+
+
+def _key(arguments: Namespace, config: Config) -> NoiseKey:
+    """The noise key; where there is no file of settings, an argument names it."""
+    if arguments.config is None and config.agent.key_file is None and config.agent.key is None:
+        raise KeyRefused("--key-file", "is not given", "make one: meteragent key create noise.key")
+    return config.agent.noise_key()
+
+
+def _hints(totals: Totals, *, by_meter: bool) -> Iterator[str]:
+    """What probably went wrong, where next to nothing came out of it."""
+    if totals.late and not by_meter:
+        yield "late readings came after their windows had closed; if IN holds one meter after the"
+        yield "other, name a new ledger and output, and add --by-meter"
+    if not totals.readings and totals.rejects:
+        [(reason, _)] = totals.rejects.most_common(1)
+        yield f"not one line was good; {_REMEDIES.get(reason, 'look at the first that is named')}"
+    if not totals.released and totals.withheld.keys() == {str(Withheld.COVERAGE)}:
+        yield "no window held enough readings; is --interval the time between two of them?"
+
+
+_REMEDIES: dict[str, str] = {
+    Reason.BAD_TIME: "compare --time-column and --time-format with it",
+    Reason.BAD_VALUE: "compare --value-column and --delimiter with it",
+    Reason.WRONG_SHAPE: "compare --delimiter and --no-header with it",
+}
 
 
 def _mapping(arguments: Namespace) -> Mapping:

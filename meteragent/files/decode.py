@@ -8,8 +8,9 @@ import numpy as np
 from meteragent.codec import Decoder
 from meteragent.columns import Readings
 from meteragent.errors import InputDamaged, InvalidSetting
+from meteragent.files.header import Columns
 from meteragent.files.moments import Moments
-from meteragent.files.table import Columns, Table
+from meteragent.files.table import Table
 from meteragent.record import LATEST
 
 

@@ -9,7 +9,6 @@ Either way a row is a reading or a reject by its own bytes alone.
 import csv
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from math import inf, isfinite
 from typing import NamedTuple
@@ -18,6 +17,7 @@ import numpy as np
 
 from meteragent.columns import Integers, Readings, Reason, Reject
 from meteragent.errors import InputDamaged, InvalidSetting
+from meteragent.files.header import Columns, Finder
 from meteragent.files.moments import Moments
 from meteragent.record import CONTROL, LATEST, LONGEST_METER, MOST_BYTES, Refused
 
@@ -33,34 +33,6 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BLANK = " \t\n\r\x0b\x0c"
 _ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8
 _CONTROLS = re.compile(f"[{CONTROL}]")
-_DELIMITERS = ("\t", ";", ",")
-_NAMED = {"tab": "\t", "space": " "}
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Where a table says what; a column is its name, or its number from 1."""
-
-    meter: str = "meter_id"
-    """Of the meter's id, where there is no constant one."""
-    time: tuple[str, ...] = ("ts",)
-    """Of the time, or of date and time."""
-    value: str = "value"
-    constant_meter: str | None = None
-    delimiter: str | None = None
-    """By default the first of tab, `;` and `,` that the first line holds."""
-    header: bool = True
-    kilo: bool = False
-    """Whether values are in kW."""
-
-    def delimiter_of(self, first_line: str) -> str:
-        """What stands between two fields."""
-        if self.delimiter is None:
-            return next((d for d in _DELIMITERS if d in first_line), ",")
-        delimiter = _NAMED.get(self.delimiter, self.delimiter)
-        if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-            raise InvalidSetting("--delimiter", "is no delimiter", 'write "," or "tab"')
-        return delimiter
 
 
 class Table:
@@ -72,7 +44,7 @@ class Table:
         self._delimiter = columns.delimiter_of(text)
         names = [name.strip() for name in self._split(text)]
         self._width = len(names)
-        find = _Finder(source, names if columns.header else [])
+        find = Finder(source, names if columns.header else [])
         self._constant = columns.constant_meter
         if self._constant is None:
             self._meter = find("--meter-column", columns.meter)
@@ -251,27 +223,6 @@ class _Rows(NamedTuple):
 
 
 _NOTHING = ((), (), (), ())
-
-
-@dataclass(frozen=True, slots=True)
-class _Finder:
-    """Where columns stand; `names` is empty if there is no header."""
-
-    source: str
-    names: list[str]
-
-    def __call__(self, option: str, name: str) -> int:
-        if name in self.names:
-            return self.names.index(name)
-        if name.isascii() and name.isdigit() and int(name):
-            return int(name) - 1
-        if not self.names:
-            raise InvalidSetting(
-                option, "is no number, but the table has no header", "write 1 for the first column"
-            )
-        raise InputDamaged(
-            self.source, 1, f"has no column {name!r}", f"write its name or number: {option}"
-        )
 
 
 def _floats(texts: list[bytes]) -> list[float] | None:

@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING
 from meteragent.config import Config, from_document
 from meteragent.entropy import KEY_BYTES, NoiseKey
 from meteragent.files.decode import Mapping, decoder_of
+from meteragent.files.header import Columns
 from meteragent.files.job import Job, Places
 from meteragent.files.ledger import SqliteLedger
 from meteragent.files.moments import Moments
 from meteragent.files.sink import File
 from meteragent.files.source import Source
-from meteragent.files.table import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

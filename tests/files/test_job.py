@@ -11,12 +11,12 @@ from meteragent.config import from_document
 from meteragent.entropy import NoiseKey
 from meteragent.files import source
 from meteragent.files.decode import Mapping
+from meteragent.files.header import Columns
 from meteragent.files.job import Job, Places
 from meteragent.files.ledger import SqliteLedger
 from meteragent.files.moments import Moments
 from meteragent.files.sink import Stream
 from meteragent.files.source import BLOCK, Source
-from meteragent.files.table import Columns
 from tests.files.given import BEGIN
 
 if TYPE_CHECKING:

@@ -206,6 +206,40 @@ def test_a_faulty_table_is_counted_row_by_row(directory: Path, capsys: Said) -> 
     ) in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("table", "arguments", "hint"),
+    [
+        ("ts,value\nx,1\n", (), "not one line was good; compare --time-column and --time-format"),
+        (f"ts,value\n{BEGIN},x\n", ("--time-format", "unix_ms"), "good; compare --value-column"),
+        ("ts,value\n1\n", (), "not one line was good; compare --delimiter and --no-header"),
+        (
+            "ts,value\n" + "".join(f"{BEGIN + n * MINUTE},5\n" for n in range(20)),
+            ("--time-format", "unix_ms"),
+            "no window held enough readings; is --interval the time between two of them?",
+        ),
+    ],
+)
+def test_what_probably_went_wrong_is_said(
+    directory: Path, capsys: Said, table: str, arguments: tuple[str, ...], hint: str
+) -> None:
+    (directory / "in.csv").write_text(table)
+    assert sanitize("in.csv", *OUT, *LEDGER, "--meter", "m", *arguments) == Exit.OK
+    assert hint in capsys.readouterr().err
+
+
+def test_where_something_came_out_nothing_is_guessed(directory: Path, capsys: Said) -> None:
+    (directory / "in.jsonl").write_bytes(readings(0, 6) + b"{\n")
+    assert sanitize("in.jsonl", *OUT, *LEDGER) == Exit.OK
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_missing_key_is_named_as_an_argument(directory: Path, capsys: Said) -> None:
+    (directory / "in.jsonl").write_bytes(readings(0, 1))
+    assert sanitize("in.jsonl", settings=SETTINGS[:-2]) == Exit.KEY
+    told = "noise key --key-file: is not given; make one: meteragent key create noise.key"
+    assert capsys.readouterr().err == f"meteragent: {told}\n"
+
+
 def test_without_a_ledger_there_is_a_warning(directory: Path, capsys: Said) -> None:
     (directory / "in.jsonl").write_bytes(readings(0, 5))
     assert sanitize("in.jsonl", *OUT) == Exit.OK
@@ -556,7 +590,8 @@ def test_no_permission_is_told(directory: Path, what: str) -> None:
         timeout=60,
     )
     assert done.returncode == Exit.FILE
-    assert done.stderr == f"meteragent: {what}: Permission denied; make room or name another\n"
+    instead = "change its rights or name another"
+    assert done.stderr == f"meteragent: {what}: Permission denied; {instead}\n"
 
 
 def test_on_a_full_disk_nothing_is_lost(directory: Path, capsys: Said) -> None:

@@ -16,8 +16,9 @@ from meteragent.codec import Decoder
 from meteragent.columns import Reason
 from meteragent.errors import InputDamaged, InvalidSetting
 from meteragent.files import table
+from meteragent.files.header import Columns
 from meteragent.files.moments import Moments
-from meteragent.files.table import Columns, Table
+from meteragent.files.table import Table
 from tests.twins import table as twin
 
 if TYPE_CHECKING:
