@@ -77,7 +77,9 @@ def _draw_signature(run: Run, found: list[Recognised]) -> None:
         panels[0].set_title("Five minutes of a film at the plug")
         for panel, (epsilon, released) in zip(panels[1:], shown.released.items(), strict=True):
             one = next(one for one in found if one.epsilon == epsilon)
-            panel.stairs(shown.sampled, sampled_at, baseline=None, color=TRUE, lw=0.9)
+            panel.stairs(
+                shown.sampled, sampled_at, baseline=None, color=TRUE, lw=0.9, label="sampled"
+            )
             panel.stairs(
                 released, sampled_at, baseline=None, color=RELEASED, lw=1.4, label="released"
             )
@@ -86,7 +88,7 @@ def _draw_signature(run: Run, found: list[Recognised]) -> None:
             )
         for panel in panels:
             panel.set_ylabel("W")
-            panel.set_ylim(60, 160)
+            panel.set_ylim(40, 165)
             panel.legend(loc="lower left", ncols=2)
         panels[-1].set_xlabel("seconds")
     low, high = found[0].by_correlation, found[1].by_correlation
@@ -94,7 +96,7 @@ def _draw_signature(run: Run, found: list[Recognised]) -> None:
         figure,
         "signature",
         "The noisy signature of a film, drawn again",
-        "Top: the power of a television set (simulated panel with dynamic backlight), and its "
+        "Top: the power of a television set (a simulated tube), and its "
         "means of ten seconds. Below: each of these released with noise at the two settings that "
         "the paper draws. It calls the signature unrecognisable “especially for ε = .5”, but .5 is "
         f"less noise than .1: an attacker who correlates shapes names {low.value:.0%} of "

@@ -19,7 +19,7 @@ from simulations.kit.statistics import Share
 from simulations.kit.traces import Trace
 from simulations.tv.attacks import correlation
 from simulations.tv.contest import EPOCH, Contents, alone, outcome
-from simulations.tv.displays import LCD
+from simulations.tv.displays import CRT, LCD
 from simulations.tv.library import library, metered
 from simulations.tv.plugs import INTERVAL, recordings, stretches
 
@@ -99,7 +99,7 @@ def drawn(run: Run) -> Drawn:
     """Five minutes of a film, seen by a set of our own, released by the product itself."""
     draw = run.draw(4)
     luminance = library(draw, 1).chunks(draw, SECONDS)
-    true = metered(luminance, LCD, 1, draw)[0]
+    true = metered(luminance, CRT, 1, draw)[0]
     sampled = true.reshape(-1, SAMPLED).mean(axis=1)
     trace = Trace("film", EPOCH, SAMPLED * 1000, sampled)
     released = {
