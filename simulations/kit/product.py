@@ -124,31 +124,39 @@ def _steps(pipeline: Pipeline, traces: Sequence[Trace]) -> Iterator[Releases]:
 
 
 READINGS_PER_BATCH = 20_000
+TRACES_IN_TURN = 64
 
 
 def batches(traces: Sequence[Trace]) -> Iterator[Readings]:
-    """All traces as interval blocks, a piece of each in turn, as a topic would hold them.
+    """Traces as interval blocks, a piece of each of some in turn, as a topic would hold them.
 
-    Why in turn: windows of many meters are charged at once, those of one only one by one.
+    Why in turn: windows of many meters are charged at once, those of one only one by one. Why
+    not all in turn: pieces would be a few readings long.
     """
-    piece = max(READINGS_PER_BATCH // max(len(traces), 1), 1)
-    longest = max((len(trace.watts) for trace in traces), default=0)
     runs: list[tuple[str, Integers, Watts]] = []
     offset = size = 0
-    for low in range(0, longest, piece):
-        for trace in traces:
-            watts = trace.watts[low : low + piece]
-            if not len(watts):
-                continue
-            begin = trace.begin + low * trace.interval
-            times = begin + trace.interval * np.arange(len(watts), dtype=np.int64)
-            runs.append((trace.name, times, watts))
-            size += len(watts)
-            if size >= READINGS_PER_BATCH:
-                yield _batch(runs, offset)
-                offset, size, runs = offset + len(runs), 0, []
+    for name, times, watts in _pieces(traces):
+        runs.append((name, times, watts))
+        size += len(watts)
+        if size >= READINGS_PER_BATCH:
+            yield _batch(runs, offset)
+            offset, size, runs = offset + len(runs), 0, []
     if runs:
         yield _batch(runs, offset)
+
+
+def _pieces(traces: Sequence[Trace]) -> Iterator[tuple[str, Integers, Watts]]:
+    for first in range(0, len(traces), TRACES_IN_TURN):
+        some = traces[first : first + TRACES_IN_TURN]
+        piece = max(READINGS_PER_BATCH // len(some), 1)
+        longest = max(len(trace.watts) for trace in some)
+        for low in range(0, longest, piece):
+            for trace in some:
+                watts = trace.watts[low : low + piece]
+                if len(watts):
+                    begin = trace.begin + low * trace.interval
+                    slots = np.arange(len(watts), dtype=np.int64)
+                    yield trace.name, begin + trace.interval * slots, watts
 
 
 def _batch(runs: list[tuple[str, Integers, Watts]], offset: int) -> Readings:

@@ -17,7 +17,7 @@ from simulations.tv.library import library, metered
 from simulations.tv.noise import CHUNK_BEGIN, EVENING_BEGIN, REST
 from simulations.tv.plugs import INTERVAL, recordings, stretches
 
-TRIALS = 2000
+TRIALS = 3000
 """Of each contest; the more, the smaller an advantage that shows."""
 MINUTE = 60_000
 
