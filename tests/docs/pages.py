@@ -11,6 +11,7 @@ from meteragent.cli import parser
 from meteragent.commands.schema import SCHEMAS
 from meteragent.config.reference import reference
 from meteragent.exits import Exit
+from tests.docs.metrics_page import metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +43,7 @@ def pages() -> dict[str, str]:
     return {
         "commands.md": commands(),
         "configuration.md": reference(),
+        "metrics.md": metrics(),
         "schemas.md": schemas(),
     }
 
