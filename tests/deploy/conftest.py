@@ -2,8 +2,14 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.deploy.image import made
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -13,3 +19,10 @@ def _tools() -> None:
         [Path(__file__).parent / "install"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="session")
+def image(_tools: None) -> Iterator[Path]:
+    """The root that the Dockerfile's steps make on top of this machine's own Debian."""
+    with made() as root:
+        yield root
