@@ -1,8 +1,8 @@
 """What the demonstration starts: a broker and the agent, or `sanitize` alone."""
 
 import asyncio
+import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,8 +20,8 @@ from simulations.demo.replay import Published, Show, through_a_pipe, through_kaf
 from simulations.demo.street import Street
 from simulations.demo.table import Counts
 
+_LISTENING = re.compile(r'"address": ?"(http://[^"]+)"')
 METERAGENT = (sys.executable, "-m", "meteragent")
-USUAL_PORT = 9108
 READY_WITHIN = 60.0
 CONFIGURATION = """\
 [agent]
@@ -29,7 +29,7 @@ key_file = "noise.key"
 [kafka]
 bootstrap_servers = ["{servers}"]
 [http]
-port = {port}
+port = 0
 [[policy]]
 name = "homes"
 preset = "tv-content"
@@ -74,8 +74,7 @@ def with_kafka(directory: Path, interrupts: Interrupts, stack: ExitStack, say: S
         command = (*METERAGENT, "run", "-c", directory / "agent.toml")
         agent = Child(command, directory / "agent.log")
         stack.callback(agent.end)
-    url = f"http://127.0.0.1:{config.http.port}/"
-    _await_ready(f"{url}readyz", agent)
+    url = _ready(agent)
     stop = f"kill {agent.pid}; {(ROOT / 'deploy/kafka/broker').relative_to(ROOT)} stop"
     ending = f"{stop} --dir {broker.directory}; rm -r {directory}"
 
@@ -109,7 +108,7 @@ def published(street: Street, stage: Stage) -> Published:
 
 
 def _configured(directory: Path, servers: str) -> Config:
-    written = CONFIGURATION.format(servers=servers, port=_free_port())
+    written = CONFIGURATION.format(servers=servers)
     (directory / "agent.toml").write_text(written, "utf-8")
     _meteragent("key", "create", directory / "noise.key")
     return load(directory / "agent.toml", {})
@@ -123,21 +122,12 @@ def _meteragent(*arguments: object) -> None:
         raise Trouble(done.stderr.strip())
 
 
-def _free_port() -> int:
-    for port in (USUAL_PORT, 0):
-        with socket.socket() as attempt:
-            try:
-                attempt.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return int(attempt.getsockname()[1])
-    raise Trouble("no port of this machine is free")
-
-
-def _await_ready(probe: str, agent: Child) -> None:
+def _ready(agent: Child) -> str:
+    """Where its status page is, as it says itself, once it is ready."""
     deadline = time.monotonic() + READY_WITHIN
     while time.monotonic() < deadline and agent.running:
-        with suppress(OSError), urlopen(probe, timeout=1):  # noqa: S310 - our own agent's
-            return
+        if found := _LISTENING.search(agent.words()):
+            with suppress(OSError), urlopen(f"{found[1]}/readyz", timeout=1):  # noqa: S310 - ours
+                return f"{found[1]}/"
         time.sleep(0.1)
     raise Trouble(f"the agent is not ready: {agent.last_words()}")

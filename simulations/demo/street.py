@@ -6,6 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulations.tv.displays import LCD
+from simulations.tv.library import metered
+from simulations.tv.programmes import GENRES, programme, spots
+
 Watts = NDArray[np.int64]
 
 INTERVAL, BLOCK = 10_000, 900_000
@@ -55,21 +59,19 @@ class Street:
 def street(homes: int, begin: int, seed: int) -> Street:
     """A street that never was; the same seed gives the same one."""
     draw = np.random.default_rng(seed)
-    films = np.array([_film(draw) for _ in range(FILMS)])
+    films = _films(draw)
     shown = draw.integers(FILMS, size=homes)
     watts = np.array([_home(draw) for _ in range(homes)])
     watts[:, FILM_BEGINS : FILM_BEGINS + FILM_SLOTS] += films[shown]
     return Street(begin, watts, films, shown)
 
 
-def _film(draw: np.random.Generator) -> Watts:
-    """A television's power: a level for each scene, and cuts every quarter of a minute or so."""
-    cuts = draw.random(FILM_SLOTS) < 0.5
-    scene = np.cumsum(cuts)
-    mood = 12 * np.sin(np.arange(FILM_SLOTS) / draw.uniform(40, 120) + draw.uniform(0, 6))
-    bright = draw.uniform(-35, 35, size=scene[-1] + 1)[scene]
-    film: Watts = np.round(120 + mood + bright).astype(np.int64)
-    return film
+def _films(draw: np.random.Generator) -> Watts:
+    """What a set with a dynamic backlight takes for each film, as in `simulations.tv`."""
+    seconds, season = FILM_SLOTS * INTERVAL // 1000, spots(draw)
+    shown = [programme(draw, GENRES[n % len(GENRES)], seconds, season) for n in range(FILMS)]
+    films: Watts = np.round(metered(np.array(shown), LCD, INTERVAL // 1000)).astype(np.int64)
+    return films
 
 
 def _home(draw: np.random.Generator) -> Watts:
