@@ -5,7 +5,7 @@ that would be published.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -77,8 +77,11 @@ def release(traces: Sequence[Trace], policy: Policy, key: NoiseKey) -> list[Rele
     """Every whole and broken window of every trace, as the agent would have released it.
 
     Precondition: names differ, every trace's interval is the policy's, and the policy is idle
-    for ever: traces may lie years apart, and no one's end may close another's windows.
+    for ever: traces may lie years apart, and no one's end may close another's windows. Private
+    presence is simulated as public: a window that holds a reading is released by the same law,
+    and the empty ones between two traces need not be.
     """
+    policy = replace(policy, presence="public")
     place = {trace.name: number for number, trace in enumerate(traces)}
     if len(place) < len(traces):
         message = "two traces have one name: their windows would be one meter's"

@@ -1,0 +1,87 @@
+"""One use, or one day, against the attacker who holds both versions: the frontier."""
+
+from typing import Any
+
+from meteragent.entropy import NoiseKey
+from meteragent.policy import Policy
+from simulations.home.house import Home
+from simulations.home.policies import HOUR, MINUTE, all_presets, plain
+from simulations.home.yardstick import Arena, absence, whether
+from simulations.kit.command import Run
+
+NAMES = {
+    "fridge": "a fridge",
+    "kettle": "a kettle",
+    "microwave": "a microwave oven",
+    "tv": "an evening of television",
+    "washer": "a washing machine",
+    "dishwasher": "a dishwasher",
+    "oven": "an oven",
+    "dryer": "a tumble dryer",
+    "heat_pump": "a heat pump, one round",
+    "ev": "a car, one charge",
+}
+ABSENCES = {"1 day away": 1, "7 days away": 7}
+WINDOWS = (15 * MINUTE, HOUR, 24 * HOUR)
+NOISES = ("0.1", "0.03", "0.01", "0.003", "0.001", "0.0003")
+
+
+def study(run: Run) -> dict[str, Any]:
+    """Success by window, noise and secret, and at every preset; chance is one half."""
+    arena = Arena(run)
+    windows, noises = (WINDOWS[2:], NOISES[::3]) if run.quick else (WINDOWS, NOISES)
+    tried = [(window, epsilon) for window in windows for epsilon in noises]
+    frontier = [
+        {
+            "window_minutes": window // MINUTE,
+            "noise_watts": round(1 / float(epsilon)),
+            "success": weighed(arena, plain(window, epsilon), run, place),
+        }
+        for place, (window, epsilon) in enumerate(run.each(tried, "both versions in hand"))
+    ]
+    presets = {
+        name: weighed(arena, policy, run, 100 + place)
+        for place, (name, policy) in enumerate(
+            run.each(list(all_presets(interval="1m").items()), "presets", None)
+        )
+    }
+    return {"frontier": frontier, "presets": presets, "energy": energies(run)}
+
+
+def weighed(arena: Arena, policy: Policy, run: Run, place: int) -> dict[str, Any]:
+    """How often each secret is told, under one policy."""
+    key = NoiseKey(run.draw(30, place).bytes(32))
+    verdicts = {name: whether(name, words, arena, policy, key) for name, words in NAMES.items()}
+    verdicts |= {words: absence(days, arena, policy, key) for words, days in ABSENCES.items()}
+    return {
+        name: {
+            "success": round(verdict.success.value, 4),
+            "low": round(verdict.success.low, 4),
+            "high": round(verdict.success.high, 4),
+            "trials": verdict.trials,
+            "held": verdict.held,
+        }
+        for name, verdict in verdicts.items()
+    }
+
+
+def energies(run: Run) -> dict[str, Any]:
+    """What the street's uses are like: kWh and minutes of a typical and of a large one."""
+    found = {}
+    homes = [Home.draw(run.seed, n, having=("ev", "heat_pump", "dryer")) for n in range(6)]
+    lives = [home.live(14, interval=MINUTE) for home in homes]
+    for name in NAMES:
+        uses = sorted(
+            (use.joules / 3.6e6, (use.end - use.begin) / 60)
+            for life in lives
+            for use in life.uses.get(name, [])
+        )
+        often = len(uses) / sum(life.days for life in lives if name in life.uses)
+        middle, large = uses[len(uses) // 2], uses[int(len(uses) * 0.95)]
+        found[name] = {
+            "kwh": round(middle[0], 3),
+            "kwh_95": round(large[0], 3),
+            "minutes": round(middle[1], 1),
+            "a_day": round(often, 2),
+        }
+    return found
