@@ -17,6 +17,7 @@ from meteragent.promise import Promise, promises
 from meteragent.recent import Recent
 from meteragent.series import Series
 from tests.status.stage import BEGIN, MINUTE, Stage, block, config
+from tests.status.test_metrics import MOST_SERIES
 
 if TYPE_CHECKING:
     from meteragent.policy import Policy
@@ -162,6 +163,7 @@ def test_a_million_accounts_are_counted_within_a_tenth_of_a_second(
         body, _ = series.expose()
         seconds.append(time.thread_time() - begun)
         assert b'meteragent_meters{policy="daily"} 1e+06' in body
+        assert sum(not line.startswith(b"#") for line in body.splitlines()) < MOST_SERIES
     full = math.ceil(behind * 100 / 96)
     assert fleet.standings()[part.policy.id].percent[full] == MILLION
     assert min(seconds) < MOST_SECONDS, seconds

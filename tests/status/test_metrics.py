@@ -127,7 +127,7 @@ def test_both_formats_are_read_by_the_library_that_prometheus_keeps(
 
 def test_promtool_has_nothing_to_say() -> None:
     promtool = shutil.which("promtool")
-    assert promtool, "run tests/browser/install"
+    assert promtool, "run tests/watching/install"
     stage, _ = play(random.Random(1), minutes=3)
     done = subprocess.run(  # noqa: S603 - Prometheus' own tool
         [promtool, "check", "metrics"],
