@@ -1,0 +1,1 @@
+"""What releases are still good for: bills, peaks, forecasts, feeders."""

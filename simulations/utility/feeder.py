@@ -1,0 +1,92 @@
+"""Sums over many homes against the true load of their feeder.
+
+A hundred homes are simulated; larger feeders hold them several times over, as meters of other
+names, whose noise is independent. So the error is that of so many different homes.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from meteragent.entropy import NoiseKey
+from simulations.home.house import Home
+from simulations.home.policies import HOUR, MINUTE, plain, preset
+from simulations.kit.command import Run
+from simulations.kit.product import release
+from simulations.kit.statistics import Floats, bootstrap
+from simulations.kit.traces import Trace
+from simulations.utility.street import Setting
+
+SIZES = (1, 10, 100, 1000, 10_000)
+DIFFERENT = 100
+QUARTER = 15 * MINUTE
+
+
+def settings() -> list[Setting]:
+    """Windows with which a feeder can be followed, and days for the rest."""
+    day = 24 * HOUR
+    return [
+        Setting("preset tv-content", _quarterly(preset("tv-content", interval="15m"))),
+        Setting("15 min, 10 W", plain(QUARTER, "0.1", interval=QUARTER)),
+        Setting("1 h, 1 kW", plain(HOUR, "0.001", interval=QUARTER)),
+        Setting("24 h, 30 W", plain(day, "0.033", interval=QUARTER)),
+        Setting("24 h, 1 kW", plain(day, "0.001", interval=QUARTER)),
+    ]
+
+
+def _quarterly(policy: Any) -> Any:  # noqa: ANN401 - a policy, unchanged but for its budget
+    """With a budget that is whole for the day of this simulation."""
+    return replace(policy, budget=max(policy.budget, sum(policy.terms.costs) * 96))
+
+
+def study(run: Run) -> dict[str, Any]:
+    """The relative error of a feeder's load, by setting and number of homes."""
+    sizes = SIZES[:3] if run.quick else SIZES
+    different = 20 if run.quick else DIFFERENT
+    days = [
+        Home.draw(run.seed, 500 + n, lacking=("pv",)).live(1, first=2, interval=MINUTE).trace()
+        for n in range(different)
+    ]
+    pool = [day.coarser(QUARTER) for day in days]
+    traces = [
+        Trace(f"meter-{n}", pool[n % different].begin, QUARTER, pool[n % different].watts)
+        for n in range(max(sizes))
+    ]
+    return {
+        setting.words: _errors(run, place, setting, traces, sizes)
+        for place, setting in enumerate(run.each(settings(), "feeders"))
+    }
+
+
+def _errors(
+    run: Run, place: int, setting: Setting, traces: list[Trace], sizes: tuple[int, ...]
+) -> dict[str, Any]:
+    key = NoiseKey(run.draw(60, place).bytes(32))
+    seen = release(traces, setting.policy, key)
+    ratio = setting.policy.size // QUARTER
+    truth = np.array([t.watts.reshape(-1, ratio).mean(axis=1) for t in traces])
+    by_name = {
+        "value": np.array([one.values[:, 0] for one in seen]),
+        "unbiased": np.array([one.unbiased[:, 0] for one in seen]),
+    }
+    draw = run.draw(61, place)
+    return {
+        name: {str(size): _relative(watts, truth, size, draw) for size in sizes}
+        for name, watts in by_name.items()
+    }
+
+
+def _relative(
+    released: Floats, truth: Floats, size: int, draw: np.random.Generator
+) -> dict[str, float]:
+    """The mean error of a feeder's window, relative to its mean load, over windows and feeders.
+
+    Small feeders are tried several times, with other homes.
+    """
+    feeders = min(len(truth) // size, 100)
+    load = truth[: feeders * size].reshape(feeders, size, -1).sum(axis=1)
+    seen = released[: feeders * size].reshape(feeders, size, -1).sum(axis=1)
+    off = np.abs(seen - load).ravel() / load.mean()
+    low, high = bootstrap(off, lambda some: float(some.mean()), draw, repeats=200)
+    return {"mean_off": round(float(off.mean()), 6), "low": round(low, 6), "high": round(high, 6)}
