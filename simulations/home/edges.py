@@ -62,9 +62,11 @@ class Tuning:
 
     threshold: float
     tolerance: float
+    nearest: bool
+    """Whether an edge up belongs to the very next edge down; or to the next one in due time."""
 
 
-TUNINGS = tuple(Tuning(*both) for both in product(THRESHOLDS, TOLERANCES))
+TUNINGS = tuple(Tuning(*both) for both in product(THRESHOLDS, TOLERANCES, (True, False)))
 
 
 def edges(watts: Watts, threshold: float) -> tuple[Integers, Floats]:
@@ -91,11 +93,13 @@ def detect(watts: Watts, seconds: float, signature: Signature, tuning: Tuning) -
     on, off = slots[up] * seconds, slots[down] * seconds
     if not len(on) or not len(off):
         return np.zeros(0)
-    first = np.searchsorted(off, on + signature.shortest - 1.5 * seconds, side="left")
-    first = np.maximum(first, np.searchsorted(off, on, side="right"))
+    due = signature.shortest - 1.5 * seconds
+    first = np.searchsorted(off, on, side="right")
+    if not tuning.nearest:
+        first = np.maximum(first, np.searchsorted(off, on + due, side="left"))
     held = np.minimum(first, len(off) - 1)
     length = off[held] - on
-    paired = (first < len(off)) & (length <= signature.longest + 1.5 * seconds)
+    paired = (first < len(off)) & (length >= due) & (length <= signature.longest + 1.5 * seconds)
     near = np.abs(sizes[down][held] + sizes[up]) <= 1.5 * tuning.tolerance * signature.watts
     begins: Floats = _uses(on[paired & near].astype(np.float64), signature) - signature.lead
     return begins

@@ -43,7 +43,7 @@ def a_day(run: Run, life: Life, views: Sequence[tuple[str, int, Released]], day:
             panel.set_title(words)
         for panel in panels:
             for begin, end in _spans(minutes):
-                panel.axvspan(begin / 60, end / 60, color=plot.GRID, alpha=0.6, lw=0)
+                panel.axvspan(begin / 60, end / 60, color=plot.GRID, lw=0, zorder=0)
             panel.set_ylabel("kW")
             panel.set_xlim(0, 24)
         panels[-1].set_xlabel("hour of the day")
@@ -53,7 +53,7 @@ def a_day(run: Run, life: Life, views: Sequence[tuple[str, int, Released]], day:
         "day",
         "A day at home, and what is released of it",
         "One day of a simulated home (a working day of two people). Top: the mean power of every "
-        "10 s: kettle, oven, washing machine and dryer can be told by eye. Below, in blue, what "
+        "10 s: kettles, a washing machine and the fridge can be told by eye. Below, in blue, what "
         "the product releases, over the true average in grey; the noise is the same in watts for "
         "every load, so that large and long loads stand out of it and short ones do not.",
     )

@@ -13,7 +13,7 @@ LAGS = (24, 25, 48, 168)
 """Hours back that the model looks at."""
 TEST = 7 * 24
 """The last hours, on which it is judged against the truth."""
-RIDGE = 1.0
+RIDGE = 0.3
 
 
 def settings() -> list[Setting]:
@@ -84,7 +84,7 @@ def forecast(known: Floats, truth: Floats) -> Floats:
     centred = features / scale
     mean = centred[train].mean(axis=0)
     rows = centred[train] - mean
-    gram = rows.T @ rows + RIDGE * len(rows) / 100 * np.eye(rows.shape[1])
+    gram = rows.T @ rows + RIDGE * len(rows) * np.eye(rows.shape[1])
     level = target[train].mean()
     weights = np.linalg.solve(gram, rows.T @ (target[train] - level))
     predicted = (centred[-TEST:] - mean) @ weights + level

@@ -24,7 +24,7 @@ def months(run: Run, found: Mapping[str, Any]) -> None:
                 panel.plot([off.mean()], [-row], "o", color=plot.INK, ms=4)
             panel.set_xscale("symlog", linthresh=1)
             panel.set_xticks([-100, -10, -1, 0, 1, 10, 100, 1000])
-            panel.set_xticklabels(["−100", "−10", "−1", "0", "1", "10", "100", "1000"])
+            panel.set_xticklabels(["-100", "-10", "-1", "0", "1", "10", "100", "1000"])
             panel.set_yticks([-row for row in range(len(names))])
             panel.set_yticklabels(names if name == "unbiased" else [])
             panel.set_xlabel("error of the month's total, %")
