@@ -1,59 +1,81 @@
-"""The frontier: what each window costs, and where its attacks come to nothing."""
+"""The frontier: what each window costs, contest by contest, and where attacks come to nothing."""
 
-from simulations.choose.search import Point
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from simulations.choose.search import Point, Trial
 from simulations.kit.command import Run
 from simulations.kit.plot import CYCLE, DANGER, TRUE, axes
 from simulations.kit.yardstick import Verdict
 
+COLUMNS = 3
+STYLES = ("-", "--", ":")
 
-def frontier(run: Run, points: list[Point], most: float) -> None:
-    """Success of the worst attack over guessing, against the error, window by window."""
-    with axes(height=4.0, width=8.0) as (figure, (panel,)):
-        for number, point in enumerate(points):
-            once = {trial.candidate.noise: trial for trial in reversed(point.trials)}
-            some = [once[noise] for noise in sorted(once)]
-            error = [trial.candidate.error for trial in some]
-            times, low, high = zip(*(_times(trial.worst) for trial in some), strict=True)
-            colour = CYCLE[number % len(CYCLE)]
-            style = "-" if len(point.queries) == 1 else "--"
-            label = f"{point.window}, {' and '.join(point.queries)}"
-            panel.plot(error, times, style, color=colour, marker="o", markersize=3, label=label)
-            panel.fill_between(error, low, high, color=colour, alpha=0.12, linewidth=0)
-            if point.best:
-                best = point.best
-                panel.plot(
-                    best.candidate.error,
-                    _times(best.worst)[0],
-                    marker="*",
-                    markersize=12,
-                    markeredgecolor="white",
-                    color=colour,
-                )
-        panel.axvline(most, color=DANGER, linestyle=":", label=f"allowed: {most:g} W")
-        panel.axhline(1, color=TRUE, linestyle="--", label="guessing")
-        panel.set_xscale("log")
-        panel.set_yscale("log")
-        panel.xaxis.set_major_formatter("{x:g}")
-        panel.yaxis.set_major_formatter("{x:g}")
-        panel.set_xlabel("typical error of one release (W)")
-        panel.set_ylabel("worst attack's success,\ntimes that of guessing")
-        panel.set_title(f"What it costs to hide {run.results['hides']}")
-        panel.legend(fontsize=7, ncols=2)
+
+def frontier(run: Run, points: Sequence[Point], most: float) -> None:
+    """Success against the error, window by window, in a panel for each contest."""
+    contests = [verdict.contest for verdict in points[0].trials[0].verdicts]
+    columns = min(COLUMNS, len(contests))
+    rows = -(-len(contests) // columns)
+    with axes(rows, columns, width=9.2, height=1.2 + 2.6 * rows) as (figure, panels):
+        for number, (panel, contest) in enumerate(zip(panels, contests, strict=False)):
+            for point in points:
+                _curve(panel, point, number, points)
+            chance = points[0].trials[0].verdicts[number].chance
+            panel.axhline(100 * chance, color=TRUE, linestyle="--", label="guessing")
+            panel.axvline(most, color=DANGER, linestyle=":", label=f"allowed: {most:g} W")
+            panel.set_xscale("log")
+            panel.xaxis.set_major_formatter("{x:g}")
+            panel.set_ylim(bottom=0)
+            panel.set_title(_folded(contest), fontsize=9)
+            panel.set_xlabel("typical error (W)")
+        for panel in panels[len(contests) :]:
+            panel.set_axis_off()
+        panels[0].set_ylabel("success (%)")
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=8)
         run.picture(
             figure,
             "frontier",
             f"What it costs to hide {run.results['hides']}",
-            "Success of the worst attack, in multiples of guessing. Each line is a length of "
-            "window: further right is more noise, further down is more privacy. Stars mark the "
-            "least noise at which every attack is within its 95 % confidence interval of "
-            "guessing, confirmed with fresh noise. Bands: 95 % confidence.",
+            "Success of the strongest attack, one panel for each thing that is at stake. Each line "
+            "is a length of window; further right is more noise. Stars mark the least noise at "
+            "which all attacks are within their 95 % confidence intervals of guessing, confirmed "
+            "with fresh noise; lines without a star never got there. Bands: 95 % confidence.",
         )
 
 
-def _times(verdict: Verdict) -> tuple[float, float, float]:
-    """Success and its interval, in multiples of guessing; on a logarithmic scale, never zero."""
+def _curve(panel: Axes, point: Point, number: int, points: Sequence[Point]) -> None:
+    """One window and set of queries: its first experiment at every noise that was tried."""
+    once: dict[int, Trial] = {}
+    for trial in point.trials:
+        once.setdefault(trial.candidate.noise, trial)
+    some = [once[noise] for noise in sorted(once)]
+    error = [trial.candidate.error for trial in some]
+    value, low, high = zip(*(_shares(trial.verdicts[number]) for trial in some), strict=True)
+    windows = list(dict.fromkeys(p.window for p in points))
+    queries = list(dict.fromkeys(p.queries for p in points))
+    colour = CYCLE[windows.index(point.window) % len(CYCLE)]
+    style = STYLES[(len(queries) - 1 - queries.index(point.queries)) % len(STYLES)]
+    label = f"{point.window}: {' and '.join(point.queries)}"
+    panel.plot(error, value, style, color=colour, marker="o", markersize=2.5, label=label)
+    panel.fill_between(error, low, high, color=colour, alpha=0.12, linewidth=0)
+    if point.best:
+        best = _shares(point.best.verdicts[number])[0]
+        star: dict[str, Any] = {"marker": "*", "markersize": 11, "markeredgecolor": "white"}
+        panel.plot(point.best.candidate.error, best, color=colour, **star)
+
+
+def _shares(verdict: Verdict) -> tuple[float, float, float]:
     success = verdict.success
-    value, low, high = (
-        max(share / verdict.chance, 0.1) for share in (success.value, success.low, success.high)
-    )
-    return value, low, high
+    return 100 * success.value, 100 * success.low, 100 * success.high
+
+
+def _folded(text: str, width: int = 34) -> str:
+    """At most two lines of about so many letters."""
+    if len(text) <= width:
+        return text
+    space = text.find(" ", len(text) // 2)
+    return text[:space] + "\n" + text[space + 1 :] if space > 0 else text
