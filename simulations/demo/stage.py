@@ -33,7 +33,11 @@ port = 0
 [[policy]]
 name = "homes"
 preset = "tv-content"
+window = "15m"  # shorter than what hides a whole evening, so that there is something to see
 interval = "10s"
+step = "10W"
+radius = "100W"
+budget = "96"
 idle = "3d"  # the day that is played is over: the clock must not close its windows
 """
 
