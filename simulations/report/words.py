@@ -42,7 +42,7 @@ CHAPTERS = {
         "Bills, peaks, load curves, forecasts and the sum over a street of homes, computed from "
         "what is released and compared with the truth.",
     ),
-    "comparisons": Chapter(
+    "compare": Chapter(
         "Other methods at equal protection",
         "Standard differential privacy, rounding, coarser readings and battery-like smoothing, "
         "set to resist the same attack equally well: how large is the error of each?",
