@@ -12,6 +12,12 @@ from simulations.report.words import CHAPTERS, GLOSSARY, Chapter
 Document = dict[str, Any]
 
 TITLE = "What meteragent protects, and what it costs"
+NOTE = (
+    "Held means: guessing lies within the brackets, which hold the attack's success with 95 % "
+    "confidence. The last column compares promises: noise of one size resists these attackers "
+    "equally well under any name, but standard differential privacy promises something only for "
+    "noise in proportion to the whole range of a meter."
+)
 
 
 def page(documents: Sequence[Document], folder: Path) -> str:
@@ -63,7 +69,7 @@ def _introduction(documents: Sequence[Document]) -> str:
         "This page shows what attackers make of the readings without it, what they make of what "
         "it releases, and what the released data are still good for.</p>\n"
         f"<p>Its {pictures} pictures come from simulations and from public recordings of real "
-        "homes, and every release in them was made by the program itself. Below each picture "
+        "homes, and what meteragent releases in them was released by the program itself. Below each picture "
         "stands the command that makes it again, to the last byte.</p>"
     )
 
@@ -94,7 +100,8 @@ def _settings(documents: Sequence[Document]) -> str:
     )
     return (
         "<h2>Settings at a glance</h2>\n<div class=wide><table>\n<thead><tr>"
-        f"{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody></table></div>"
+        f"{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody></table></div>\n"
+        f"<p class=made>{NOTE}</p>"
     )
 
 

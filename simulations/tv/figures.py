@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from simulations.kit.command import Run
 from simulations.kit.plot import CYCLE, INK, TRUE, axes
@@ -97,7 +98,7 @@ def chunks(run: Run, rows: Sequence[Row]) -> None:
 def evenings(run: Run, rows: Sequence[Row]) -> None:
     """Success against noise, window by window."""
     titles = {"known": "the rest of the home is known", "unknown": "the rest of the home is not"}
-    with axes(1, 2, width=8.6, height=3.6) as (figure, panels):
+    with axes(1, 2, width=8.6, height=4.1) as (figure, panels):
         for panel, (home, title) in zip(panels, titles.items(), strict=True):
             for number, window in enumerate(EVENING_WINDOWS):
                 some = choose(rows, home=home, window_seconds=window)
@@ -105,14 +106,15 @@ def evenings(run: Run, rows: Sequence[Row]) -> None:
                     _curve(panel, some, CYCLE[number], f"averages of {_NAMES[window]}")
             _finish(panel, rows, title)
         panels[0].set_ylabel("first guess is right (%)")
-        panels[0].legend(fontsize=8)
+        _legend(figure, panels[0])
         run.picture(
             figure,
             "evenings",
             "A whole evening under noise",
             "Four hours of one of 200 channels, on the most telling kind of set, guessed by the "
             "attacker who compares likelihoods. A long content needs more noise than a short one, "
-            "and longer windows need less noise than shorter ones. Bands: 95 % confidence.",
+            "and longer windows need less noise than shorter ones. Bands: "
+            "95 % confidence; shares below 0.1 % are drawn there.",
         )
 
 
@@ -120,7 +122,7 @@ def real(run: Run, rows: Sequence[Row]) -> None:
     """Real contents of growing length."""
     if not rows:
         return
-    with axes(1, 2, width=8.6, height=3.2) as (figure, panels):
+    with axes(1, 2, width=8.6, height=3.7) as (figure, panels):
         for panel, window in zip(panels, (60, 900), strict=True):
             for number, minutes in enumerate((5, 30, 60, 120)):
                 some = choose(rows, minutes=minutes, window_seconds=window)
@@ -129,7 +131,7 @@ def real(run: Run, rows: Sequence[Row]) -> None:
                     panel.axhline(100 * some[0]["chance"], color=CYCLE[number], linestyle=":")
             _finish(panel, [], f"averages of {_NAMES[window]}")
         panels[0].set_ylabel("first guess is right (%)")
-        panels[0].legend(fontsize=8)
+        _legend(figure, panels[0])
         run.picture(
             figure,
             "real",
@@ -138,6 +140,12 @@ def real(run: Run, rows: Sequence[Row]) -> None:
             "by their likelihoods; dotted: guessing. Sets differ in their power, so part of this "
             "is telling one set from another. Bands: 95 % confidence.",
         )
+
+
+def _legend(figure: Figure, panel: Axes) -> None:
+    """One for all panels, below them."""
+    handles, labels = panel.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=8)
 
 
 def _bars(rows: Sequence[Row]) -> tuple[Any, Any, Any]:

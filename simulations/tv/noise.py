@@ -71,7 +71,8 @@ def chunks(run: Run, films: Library) -> Rows:
 
 def evenings(run: Run, films: Library) -> Rows:
     """Whole evenings: in a home that is known but for them, and in one of which little is known."""
-    count = 40 if run.quick else EVENINGS
+    full = not run.quick
+    count = EVENINGS if full else 40
     watts = metered(films.evenings(run.draw(60), count), OLED, 60)
     contents = Contents(EVENING_BEGIN, 60_000, watts)
     windows = EVENING_WINDOWS[1::2] if run.quick else EVENING_WINDOWS
@@ -79,8 +80,10 @@ def evenings(run: Run, films: Library) -> Rows:
     rows = []
     for window, epsilon in run.each(cells, "noise: evenings"):
         asked = averages(HOME, window, epsilon, 60_000)
-        known = alone(contents, asked, key(run), 1 if run.quick else 5, REST)
-        covered = in_homes(contents, asked, key(run), 1, run.draw(61))
+        known = alone(contents, asked, key(run), 5 if full else 1, REST)
+        covered = in_homes(
+            contents, asked, key(run), 3 if full and window > 60 else 1, run.draw(61)
+        )
         for home, seen in (("known", known), ("unknown", covered)):
             found = outcome(seen.scores(), contents, run.draw(62))
             row = _row(contents, asked, epsilon, found)
