@@ -106,7 +106,7 @@ def by_day(
     detected = detect(asked, seconds, signature, max(TUNINGS, key=fits)) + cut
     days = range(half, life.days)
     right = [score(_of_day(detected, d), _of_day(truth, d), within) for d in days]
-    moved = (truth - cut + 3 * DAY_SECONDS) % (len(days) * DAY_SECONDS) + cut
+    moved = (truth - cut + DAY_SECONDS) % (len(days) * DAY_SECONDS) + cut
     moved = np.sort(moved[truth >= cut])
     wrong = [score(_of_day(detected, d), _of_day(moved, d), within) for d in days]
     return right, wrong
