@@ -172,33 +172,42 @@ class Ring:
         Precondition: all lie in the ring, which for each record begins with block `begin`, and
         no record steps over a block.
         """
+        self._open(records)
+        doubtful = self._may_meet(records, begin)
+        if doubtful.all() or not doubtful.any():
+            return self._fill(records, first_wins=bool(doubtful.any()))
+        alone, others = records.where(np.flatnonzero(~doubtful)), np.flatnonzero(doubtful)
+        return self._fill(alone) + self._fill(records.where(others), first_wins=True)
+
+    def _fill(self, records: Records, *, first_wins: bool = False) -> int:
+        """Put records into their slots: where two may meet in one, the first wins."""
         flat, levels = self._levels.reshape(-1), records.levels
         rows = np.repeat(records.rows * self.length, records.counts)
         cells = rows + records.times // self._interval % self.length
         fresh = flat[cells] == ABSENT
-        if not levels.min(initial=0) > ABSENT:
+        if levels.min(initial=0) == ABSENT:
             fresh &= levels != ABSENT
         if not fresh.all():
             cells, levels = cells[fresh], levels[fresh]
-        self._open(records)
-        if self._overlap(records, begin):
+        if first_wins:
             put_first(flat, cells, levels)
             return distinct(cells)
         flat[cells] = levels
         return len(cells)
 
-    def _overlap(self, records: Records, begin: Integers) -> bool:
-        """Whether two readings may be of one slot."""
+    def _may_meet(self, records: Records, begin: Integers) -> Mask:
+        """Which records may hold a slot twice, or one that another record holds too."""
+        if len(records.times) == len(records.rows):
+            return np.ones(len(records.rows), dtype=np.bool_)  # to find out is to sort them
         first = records.starts // self._interval
         span = records.ends // self._interval - first + 1
-        if (span < records.counts).any():
-            return True  # within a record
+        twice: Mask = span < records.counts
         first += records.rows * self.length - begin * self.hop_slots
-        if len(records.times) == len(first):
-            return distinct(first) < len(first)
         order = np.argsort(first)
-        first = first[order]
-        return bool((first[1:] < first[:-1] + span[order][:-1]).any())
+        meet = np.flatnonzero(np.diff(first[order]) < span[order][:-1])
+        if len(meet):
+            twice |= np.isin(records.rows, records.rows[order[meet]])
+        return twice
 
     def _open(self, records: Records) -> None:
         """Note the record that touches a block first. Precondition: none steps over a block."""

@@ -4,6 +4,11 @@
     python -m simulations.fleet --meters 1000000 --check    end with 1 if a target is missed
     python -m simulations.fleet --json FILE                 write the numbers too
 
+    python -m simulations.fleet load --help       fill a topic with a fleet's records
+    python -m simulations.fleet measure --help    the agent from Kafka to Kafka: rates, restart
+    python -m simulations.fleet delay --help      from the record that closes to the release
+    python -m simulations.fleet stages --help     where a reading's microseconds go
+
 Targets: at most 1 KiB per meter; the ledger restored in at most three bare reads of its topic;
 no pause of the event loop above 0.5 s while 100,000 windows close at once.
 """
@@ -13,6 +18,7 @@ import asyncio
 import json
 import platform
 import sys
+from importlib import import_module
 from pathlib import Path
 
 from simulations.fleet import scale
@@ -22,16 +28,25 @@ MOST_BYTES = 1024
 MOST_RATIO = 3.0
 MOST_PAUSE = 0.5
 AT_ONCE = 100_000
+COMMANDS = ("load", "measure", "delay", "stages")
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
+    """Run a command, or measure what one process holds."""
+    if arguments and arguments[0] in COMMANDS:
+        command = import_module(f"simulations.fleet.{arguments[0]}")
+        return int(command.main(arguments[1:]))
+    return hold(arguments)
+
+
+def hold(arguments: list[str]) -> int:
     """Measure, print, and say whether the targets are met."""
     parser = argparse.ArgumentParser(prog="python -m simulations.fleet", description=__doc__)
     parser.add_argument("--meters", type=int, default=1_000_000)
     parser.add_argument("--bootstrap", help="a broker; without it one is started")
     parser.add_argument("--json", type=Path, help="write the numbers here")
     parser.add_argument("--check", action="store_true", help="end with 1 if a target is missed")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
 
     print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}")
     memory = scale.memory(given.meters)
@@ -68,4 +83,4 @@ def _row(what: str, measured: str, target: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,10 +1,14 @@
 """Fills a topic with a fleet's records, each meter's in its partition, faster than anybody reads.
 
+    python -m simulations.fleet load BOOTSTRAP TOPIC --meters 100000 --steps 90
+
 Whole record batches are handed to the producer; several processes share the partitions. What
 they have sent is asked of the brokers, so the progress that is shown is what there is.
 """
 
+import argparse
 import asyncio
+import sys
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -99,3 +103,46 @@ async def send(producer: AIOKafkaProducer, topic: str, partition: int, records: 
         batch.close()
         futures.append(await producer.send_batch(batch, topic, partition=partition))
     await asyncio.gather(*futures)
+
+
+def shown(records: int, seconds: float) -> None:
+    """Progress, on standard error."""
+    print(f"\r{records:>12,} records in {seconds:5.0f} s", end="", file=sys.stderr, flush=True)
+
+
+def main(arguments: list[str]) -> int:
+    """Make a topic and fill it."""
+    parser = argparse.ArgumentParser(prog="python -m simulations.fleet load")
+    parser.add_argument("bootstrap")
+    parser.add_argument("topic", help="which must not exist yet")
+    parser.add_argument("--meters", type=int, default=10_000)
+    parser.add_argument("--steps", type=int, default=360, help="intervals")
+    parser.add_argument("--interval", type=int, default=10_000, help="in milliseconds")
+    parser.add_argument("--block", type=int, default=1, help="readings per record")
+    parser.add_argument("--partitions", type=int, default=6)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--begin", type=int, help="ms since the epoch; so that all ends now")
+    parser.add_argument("--processes", type=int, default=2)
+    given = parser.parse_args(arguments)
+    begin = given.begin or int(time.time() * 1000) - given.steps * given.interval
+    fleet = Fleet(
+        given.meters,
+        given.steps,
+        begin,
+        interval=given.interval,
+        block=given.block,
+        partitions=given.partitions,
+        seed=given.seed,
+    )
+    begun = time.perf_counter()
+
+    async def make() -> int:
+        await make_topic(given.bootstrap, given.topic, given.partitions)
+        return await fill(
+            given.bootstrap, given.topic, fleet, processes=given.processes, show=shown
+        )
+
+    records = asyncio.run(make())
+    seconds = time.perf_counter() - begun
+    print(f"\r{records:,} records in {seconds:.1f} s, {records / seconds:,.0f} a second")
+    return 0

@@ -1,0 +1,110 @@
+"""Where a reading's microseconds go, in one process and without Kafka.
+
+    python -m simulations.fleet stages
+
+decode    bytes to columns
+windows   meters to rows, readings into slots, windows laid out
+decide    budget, queries, keyed noise, accounts as bytes
+encode    releases to bytes
+position  what is committed beside them, once per batch
+
+Times are of the processor, medians of the rounds. What Kafka's client takes is the bare limit of
+`python -m simulations.peers.kafka`.
+"""
+
+import argparse
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from statistics import median
+from typing import TypeVar
+
+from meteragent.codec import Decoder
+from meteragent.encode import Encoder
+from meteragent.lane import Lane, Step
+from meteragent.window import Closed
+from simulations.fleet.scale import WINDOW, pipeline
+from simulations.fleet.traffic import Fleet, Trouble, portions
+
+BATCH = 2_000
+BEGIN = 1_763_424_000_000 // WINDOW * WINDOW
+STAGES = ("decode", "windows", "decide", "encode", "position")
+
+Batch = tuple[list[bytes], range, list[int]]
+T = TypeVar("T")
+
+
+class Clock:
+    """Adds up seconds of the processor by stage; what is timed within a stage is not its own."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._inner = 0.0
+
+    def of(self, stage: str, work: Callable[[], T]) -> T:
+        """Do it, and note how long it took."""
+        outer, self._inner = self._inner, 0.0
+        begun = time.thread_time()
+        result = work()
+        took = time.thread_time() - begun
+        self.seconds[stage] += took - self._inner
+        self._inner = outer + took
+        return result
+
+
+def batches(fleet: Fleet) -> Iterator[Batch]:
+    """A partition's records, as a consumer hands them over."""
+    waiting: list[tuple[bytes, bytes, int]] = []
+    offset = 0
+    for portion in portions(fleet, 0):
+        waiting += portion.records(fleet)
+        while len(waiting) >= BATCH:
+            some, waiting = waiting[:BATCH], waiting[BATCH:]
+            _, values, timestamps = zip(*some, strict=True)
+            yield list(values), range(offset, offset + BATCH), list(timestamps)
+            offset += BATCH
+
+
+def measure(given: list[Batch], meters: int) -> tuple[dict[str, float], int, int]:
+    """Seconds by stage, readings, and releases."""
+    clock, decoder, encoder = Clock(), Decoder(), Encoder()
+    one, readings, releases = pipeline(meters), 0, 0
+    decide = Lane.decide
+
+    def timed(self: Lane, closed: Closed) -> Step:
+        return clock.of("decide", lambda: decide(self, closed))
+
+    Lane.decide = timed  # type: ignore[method-assign]
+    try:
+        for batch in given:
+            columns = clock.of("decode", lambda b=batch: decoder.decode(*b))  # type: ignore[misc]
+            readings += len(columns.times)
+            steps = clock.of("windows", lambda c=columns: list(one.feed(c)))  # type: ignore[misc]
+            for step in steps:
+                releases += len(clock.of("encode", lambda s=step: encoder.encode(s.releases)))  # type: ignore[misc]
+            clock.of("position", one.position)
+    finally:
+        Lane.decide = decide  # type: ignore[method-assign]
+    return clock.seconds, readings, releases
+
+
+def main(arguments: list[str]) -> int:
+    """Print a row per kind of record and size of fleet."""
+    parser = argparse.ArgumentParser(prog="python -m simulations.fleet stages")
+    parser.add_argument("--readings", type=int, default=2_000_000, help="per row")
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args(arguments)
+    print("nanoseconds per reading" + "".join(f"{stage:>10}" for stage in (*STAGES, "sum")))
+    for block, meters in ((1, 1_000), (1, 20_000), (30, 1_000), (30, 20_000)):
+        steps = max(given.readings // meters, 100 if meters < 10_000 else 91)
+        calm = Trouble(bad=0)
+        fleet = Fleet(meters, steps, BEGIN, block=block, trouble=calm)
+        prepared = list(batches(fleet))
+        rounds = [measure(prepared, meters) for _ in range(given.rounds)]
+        readings, releases = rounds[0][1:]
+        nano = [median(r[0][stage] for r in rounds) / readings * 1e9 for stage in STAGES]
+        name = f"{'blocks of 30' if block > 1 else 'readings'}, {meters:,} meters"
+        print(f"{name:<23}" + "".join(f"{n:>10.0f}" for n in (*nano, sum(nano))), flush=True)
+        each = sum(nano[2:4]) * readings / max(1, releases) / 1000
+        print(f"{'':<23}{releases:>10,} windows, of which each took {each:.1f} microseconds")
+    return 0

@@ -1,0 +1,1 @@
+"""Each peer's own program; they run in environments of their own."""

@@ -1,0 +1,139 @@
+"""Who takes part: how each is set up, started, and what its versions and settings are."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from simulations.processes import ROOT, module
+from simulations.setting import GRACE, WINDOW, Setting
+
+APPS = ROOT / "simulations" / "peers" / "apps"
+STREAMS = ROOT / "simulations" / "peers" / "streams"
+
+AS_IS = Setting()
+
+Command = list[str | Path]
+
+
+@dataclass(frozen=True)
+class Job:
+    """From where, to where, under which name."""
+
+    bootstrap: str
+    source: str
+    target: str
+    name: str
+    state: Path
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A stream processor that is not ours."""
+
+    name: str
+    settings: str
+    requirements: tuple[str, ...]
+    """Of its own environment; empty for one that Maven builds."""
+    command: Callable[[Path, Job], Command]
+    target: float
+    """We are to be so many times as fast per second of the processor."""
+
+
+@dataclass(frozen=True)
+class Ours:
+    """The agent, or the agent without one of its promises."""
+
+    name: str
+    variant: str = ""
+    setting: Setting = AS_IS
+
+    def command(self, file: Path) -> Command:
+        """How it is run."""
+        arguments = ("run", "-c", file)
+        if self.variant:
+            return module("simulations.peers.variant", self.variant, *arguments)
+        return module("meteragent", *arguments)
+
+
+def _arguments(job: Job) -> Command:
+    return [
+        *(job.bootstrap, job.source, job.target, job.name),
+        *(str(WINDOW), str(GRACE), str(job.state)),
+    ]
+
+
+def _python(app: str) -> Callable[[Path, Job], Command]:
+    return lambda home, job: [home / "bin" / "python", APPS / app, *_arguments(job)]
+
+
+def _java(home: Path, job: Job) -> Command:
+    classes = f"{home}/peer-streams-1.jar:{home}/lib/*"
+    return ["java", "-Xmx1g", "-cp", classes, "peers.Mean", *_arguments(job)]
+
+
+PEERS = (
+    Peer(
+        "Kafka Streams",
+        "exactly_once_v2, 2 threads, in-memory stores, commit 1 s, linger 100 ms",
+        (),
+        _java,
+        1.5,
+    ),
+    Peer(
+        "Quix Streams",
+        "at-least-once, commit 1 s, linger 100 ms",
+        ("quixstreams==3.28.1",),
+        _python("quix.py"),
+        10,
+    ),
+    Peer(
+        "Faust",
+        "at-least-once, in-memory table, stream_wait_empty off, linger 100 ms",
+        ("faust-streaming==0.15.3", "aiokafka==0.14.0"),
+        _python("faust_mean.py"),
+        10,
+    ),
+    Peer(
+        "Bytewax",
+        "no recovery, 1 worker, batches of 5,000",
+        ("bytewax==0.21.1", "confluent-kafka==2.12.2"),
+        _python("bytewax_mean.py"),
+        5,
+    ),
+)
+
+AGENT = Ours("meteragent")
+AT_LEAST_ONCE = Ours("at least once", "at-least-once")
+EXACT = Ours("exact answers", "exact")
+EXACT_MEAN = Ours("exact means alone", "exact", Setting(queries=("avg",)))
+OURS = (AGENT, AT_LEAST_ONCE, EXACT, EXACT_MEAN)
+
+
+def install(peer: Peer, cache: Path) -> Path:
+    """Its environment, made once."""
+    home = cache / ("streams" if not peer.requirements else "-".join(peer.requirements))
+    done = home / "installed"
+    if done.exists():
+        return home
+    home.mkdir(parents=True, exist_ok=True)
+    if peer.requirements:
+        _run(sys.executable, "-m", "venv", home)
+        _run(home / "bin" / "python", "-m", "pip", "install", "--quiet", *peer.requirements)
+    else:
+        _run("mvn", "-q", "-B", "-f", STREAMS / "pom.xml", "package", f"-Dtarget={home}")
+    done.touch()
+    return home
+
+
+def versions(peer: Peer) -> str:
+    """What is compared with."""
+    if peer.requirements:
+        return ", ".join(peer.requirements)
+    pom = (STREAMS / "pom.xml").read_text()
+    return "kafka-streams==" + pom.partition("<kafka.version>")[2].partition("<")[0]
+
+
+def _run(*command: str | Path) -> None:
+    subprocess.run(command, check=True)  # noqa: S603 - fixed commands

@@ -1,0 +1,240 @@
+"""The same job on the same broker, data and machine: a tumbling mean per meter, Kafka to Kafka.
+
+    python -m simulations.peers.kafka                 everybody, three rounds: about half an hour
+    python -m simulations.peers.kafka --only ours     the agent, its variants and the bare limit
+    python -m simulations.peers.kafka --check         end with 1 if a target is missed
+    python -m simulations.peers.kafka --quick         small: does it run?
+
+Rates are readings per second of the processor, children included: several things may run on
+the machine at once. What start-up takes is not in them, nor what the broker does; its share is
+printed. Peers are made their own environments in the cache, once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import secrets
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simulations.drain import Drained, Task, middle, ratio, run
+from simulations.fleet.load import fill, make_topic, shown
+from simulations.fleet.traffic import Fleet, Trouble
+from simulations.local_kafka import Broker, running
+from simulations.peers import contenders as them
+from simulations.processes import module, started
+from simulations.setting import INTERVAL, WINDOW, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BEGIN = 1_763_424_000_000 // WINDOW * WINDOW
+PARTITIONS = 4
+SLOTS = WINDOW // INTERVAL
+BLOCK = 30
+TROUBLE = Trouble(bad=0, late=0)
+"""Jitter, gaps, duplicates and disorder; what only some of them would reject is left out."""
+
+
+@dataclass
+class Field:
+    """One run: the broker, the topics, and where things are kept."""
+
+    broker: Broker
+    home: Path
+    meters: int
+    waves: int
+    seconds: float
+    rates: dict[str, list[Drained]] = field(default_factory=dict)
+
+    def topic(self, block: int) -> str:
+        """Readings, or blocks of them."""
+        return "blocks" if block > 1 else "readings"
+
+    def fleet(self, block: int) -> Fleet:
+        """Blocks take less room, so there are more of them."""
+        waves = self.waves * (2 if block > 1 else 1)
+        return Fleet(
+            self.meters,
+            waves * SLOTS,
+            BEGIN,
+            block=block,
+            partitions=PARTITIONS,
+            trouble=TROUBLE,
+        )
+
+    def task(self, block: int, seconds: float | None = None) -> Task:
+        """What is to be drained."""
+        fleet = self.fleet(block)
+        readings = self.meters * SLOTS * (1 - TROUBLE.gap) * (1 + TROUBLE.twice)
+        return Task(
+            self.broker,
+            self.topic(block),
+            PARTITIONS,
+            self.meters,
+            readings,
+            fleet.steps // SLOTS,
+            seconds or self.seconds,
+        )
+
+
+def fill_topics(field: Field) -> None:
+    """Both topics, with progress."""
+    for block in (1, BLOCK):
+        topic, fleet = field.topic(block), field.fleet(block)
+
+        async def make(topic: str = topic, fleet: Fleet = fleet) -> int:
+            await make_topic(field.broker.bootstrap, topic, PARTITIONS)
+            return await fill(field.broker.bootstrap, topic, fleet, show=shown)
+
+        records = asyncio.run(make())
+        print(f"\r{topic}: {records:,} records of {field.meters:,} meters", flush=True)
+
+
+def bare(field: Field, block: int, how: str) -> Drained:
+    """The limit."""
+    command = module(
+        "simulations.peers.apps.bare",
+        *(field.broker.bootstrap, field.topic(block), str(PARTITIONS), how),
+    )
+    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
+    records, seconds, processor = map(float, done.stdout.split())
+    return Drained(records * block, seconds, processor, 0.0, 0.0, 0)
+
+
+def ours(field: Field, block: int, one: them.Ours) -> Drained:
+    """The agent."""
+    task = field.task(block)
+    made = prepare(field.broker.bootstrap, task.topic, PARTITIONS, field.home, one.setting)
+    file, output = asyncio.run(made)
+    with started(one.command(file), field.home / "ours.log") as process:
+        return run(task, output, [process.pid])
+
+
+def peer(field: Field, one: them.Peer, home: Path) -> Drained:
+    """One of the others."""
+    name = f"peer-{secrets.token_hex(4)}"
+    state = field.home / name
+    state.mkdir()
+    asyncio.run(make_topic(field.broker.bootstrap, name, PARTITIONS))
+    task = field.task(1)
+    job = them.Job(field.broker.bootstrap, task.topic, name, f"{name}-app", state)
+    log = field.home / f"{one.name}.log"
+    with started(one.command(home, job), log, {"PYTHONWARNINGS": "ignore"}) as process:
+        return run(task, name, [process.pid])
+
+
+def compete(field: Field, rounds: int, only: str) -> None:
+    """Everybody once in every round, and a row for each as it is done."""
+    runs: dict[str, Callable[[], Drained]] = {
+        "bare, pydantic": lambda: bare(field, 1, "each"),
+        "bare, our decoder": lambda: bare(field, 1, "joined"),
+        **{one.name: (lambda one=one: ours(field, 1, one)) for one in them.OURS},  # type: ignore[misc]
+        "bare blocks": lambda: bare(field, BLOCK, "each"),
+        "bare blocks, our decoder": lambda: bare(field, BLOCK, "joined"),
+        "blocks": lambda: ours(field, BLOCK, them.AGENT),
+    }
+    if only != "ours":
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "meteragent"
+        for one in them.PEERS:
+            home = them.install(one, cache / "peers")
+            runs[one.name] = lambda one=one, home=home: peer(field, one, home)  # type: ignore[misc]
+    for nth in range(rounds):
+        for name, once in runs.items():
+            try:
+                done = once()
+            except SystemExit as why:
+                print(f"{name:<26} round {nth + 1}: no result ({why})", flush=True)
+                continue
+            field.rates.setdefault(name, []).append(done)
+            print(_row(name, done), flush=True)
+
+
+def _row(name: str, done: Drained) -> str:
+    share = f"{done.broker_share:>8.0%}" if done.broker else " " * 8
+    return f"{name:<26}{done.per_second:>12,.0f}{done.per_processor_second:>14,.0f}{share}"
+
+
+@dataclass(frozen=True)
+class Target:
+    """How many times as fast the first is to be as the second."""
+
+    what: str
+    first: str
+    second: str
+    least: float
+
+
+TARGETS = (
+    Target("readings, of the bare limit", "meteragent", "bare, pydantic", 0.6),
+    Target("readings, of a bare limit with our decoder", "meteragent", "bare, our decoder", 0.6),
+    Target("blocks, of the bare limit", "blocks", "bare blocks", 0.5),
+    Target("blocks, of a bare limit with our decoder", "blocks", "bare blocks, our decoder", 0.5),
+    *(Target(f"of {p.name}", "meteragent", p.name, p.target) for p in them.PEERS),
+    Target("noise and ledger, of exact answers", "meteragent", "exact answers", 0.85),
+    Target("three private answers, of one exact mean", "meteragent", "exact means alone", 0.85),
+    Target("exactly once, of at least once", "meteragent", "at least once", 0.9),
+)
+
+
+def judge(rates: dict[str, list[Drained]]) -> bool:
+    """Print each ratio beside its target; answer whether all that was measured is met."""
+    met = True
+    for target in TARGETS:
+        first, second = rates.get(target.first, []), rates.get(target.second, [])
+        if not first or len(first) != len(second):
+            print(f"{target.what:<45} not measured in every round")
+            continue
+        found = ratio(first, second)
+        good = found >= target.least
+        met &= good
+        print(f"{target.what:<45}{found:>8.2f}  >= {target.least:<5} {'' if good else 'MISSED'}")
+    return met
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print, and say whether the targets are met."""
+    parser = argparse.ArgumentParser(prog="python -m simulations.peers.kafka")
+    parser.add_argument("--meters", type=int, default=1_000)
+    parser.add_argument("--waves", type=int, default=24, help="windows of each meter")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=45, help="the longest to watch one")
+    parser.add_argument("--only", choices=("ours", "all"), default="all")
+    parser.add_argument("--bootstrap", help="a broker; without it one is started")
+    parser.add_argument("--json", type=Path, help="write the numbers here")
+    parser.add_argument("--quick", action="store_true", help="small")
+    parser.add_argument("--check", action="store_true", help="end with 1 if a target is missed")
+    given = parser.parse_args(arguments)
+    if given.quick:
+        given.meters, given.waves, given.rounds = 200, 8, 1
+
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
+    print(f"Python {platform.python_version()}")
+    for one in them.PEERS if given.only == "all" else ():
+        print(f"{one.name}: {them.versions(one)}; {one.settings}")
+    with running(given.bootstrap) as broker, tempfile.TemporaryDirectory() as home:
+        field = Field(broker, Path(home), given.meters, given.waves, given.seconds)
+        fill_topics(field)
+        print(f"{'':<26}{'readings/s':>12}{'per cpu-second':>14}{'broker':>8}")
+        compete(field, given.rounds, given.only)
+    print(f"\nmedian of {given.rounds}")
+    for name, rounds in field.rates.items():
+        print(_row(name, middle(rounds)))
+    print()
+    met = judge(field.rates)
+    if given.json:
+        numbers = {name: [vars(one) for one in rounds] for name, rounds in field.rates.items()}
+        given.json.write_text(json.dumps(numbers, indent=2) + "\n")
+    return int(given.check and not met)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""The agent without one of its promises, to see what the promise costs: never part of the product.
+
+    python -m simulations.peers.variant at-least-once run -c agent.toml
+    python -m simulations.peers.variant exact run -c agent.toml
+
+`at-least-once` sends without transactions; `exact` answers without noise, and keeps no accounts.
+Both are the product's own parts but for what stands here.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.structs import OffsetAndMetadata
+
+from meteragent import cli, lane, pipeline
+from meteragent.columns import Integers, Mask, Releases, Withheld
+from meteragent.config.kafka import Kafka
+from meteragent.domain import ABSENT, Watts
+from meteragent.kafka import clients
+from meteragent.query import answer
+from meteragent.window import Closed
+
+
+class AtLeastOnce(AIOKafkaProducer):  # type: ignore[misc]
+    """Sends at once; offsets are committed when all is delivered, by the consumer."""
+
+    consumer: Any = None
+    _offsets: dict[TopicPartition, OffsetAndMetadata]
+
+    async def begin_transaction(self) -> None:
+        """There is none."""
+        self._offsets = {}
+
+    async def send_offsets_to_transaction(
+        self, offsets: dict[TopicPartition, OffsetAndMetadata], _group: str
+    ) -> None:
+        """Keep them for the commit."""
+        self._offsets = offsets
+
+    async def commit_transaction(self) -> None:
+        """Commit the offsets, as any consumer does."""
+        await self.consumer.commit(self._offsets)
+
+
+def _plain_producer(kafka: Kafka, transactional_id: str | None) -> AIOKafkaProducer:
+    del transactional_id
+    return AtLeastOnce(
+        **clients.connection(kafka),
+        enable_idempotence=True,
+        acks="all",
+        max_batch_size=clients.BATCH_BYTES,
+    )
+
+
+def at_least_once() -> None:
+    """No transactions from here on."""
+    clients.producer = _plain_producer
+    made = clients.consumer
+
+    def consumer(kafka: Kafka, **options: Any) -> Any:  # noqa: ANN401 - aiokafka's own
+        one = made(kafka, **options)
+        if "group_id" in options:
+            AtLeastOnce.consumer = one
+        return one
+
+    clients.consumer = consumer
+
+
+class ExactLane(lane.Lane):
+    """Answers the same questions of the same windows: no charge, no noise, no accounts."""
+
+    def decide(self, closed: Closed) -> lane.Step:
+        """As a plain stream processor would."""
+        starts = closed.windows * self.policy.hop
+        present: Mask = closed.levels != ABSENT
+        queries = tuple(question.query for question in self.policy.questions)
+        values: Watts = self.policy.domain.watts(answer(queries, closed.levels))
+        granted: Integers = np.full(len(starts), len(queries))
+        meters = [self.meters[row] for row in closed.rows.tolist()]
+        withheld = [Withheld.NOTHING] * len(meters)
+        columns = (starts, granted, withheld, present, values, values)
+        return lane.Step(Releases(self.policy, meters, *columns), [])
+
+
+def exact() -> None:
+    """No privacy from here on."""
+    vars(pipeline)["Lane"] = ExactLane
+
+
+VARIANTS: dict[str, Callable[[], None]] = {"at-least-once": at_least_once, "exact": exact}
+
+
+def main() -> int:
+    """Take the promise away, and go on as the command line does."""
+    _, variant, *arguments = sys.argv
+    VARIANTS[variant]()
+    return cli.main(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
