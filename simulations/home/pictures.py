@@ -154,6 +154,7 @@ def presence(run: Run, found: Mapping[str, Any]) -> None:
             panel.axhline(0.5, color=plot.INK, lw=0.8, ls=":")
             panel.set_xscale("symlog", linthresh=10)
             panel.set_xticks([0, 10, 100, 1000, 10_000], ["none", "10", "100", "1k", "10k"])
+            panel.set_xlim(-2, 13_000)
             panel.set_ylim(0.4, 1.02)
             panel.set_xlabel("typical noise of one release, W")
             panel.set_title(title)

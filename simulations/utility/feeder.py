@@ -21,6 +21,8 @@ from simulations.utility.street import Setting
 SIZES = (1, 10, 100, 1000, 10_000)
 DIFFERENT = 100
 QUARTER = 15 * MINUTE
+AGAIN = 10
+"""Times that a day of one window is released, under as many keys."""
 
 
 def settings() -> list[Setting]:
@@ -62,19 +64,24 @@ def study(run: Run) -> dict[str, Any]:
 def _errors(
     run: Run, place: int, setting: Setting, traces: list[Trace], sizes: tuple[int, ...]
 ) -> dict[str, Any]:
-    key = NoiseKey(run.draw(60, place).bytes(32))
-    seen = release(traces, setting.policy, key)
     ratio = setting.policy.size // QUARTER
-    truth = np.array([t.watts.reshape(-1, ratio).mean(axis=1) for t in traces])
+    keys = [NoiseKey(key) for key in _keys(run.draw(60, place), AGAIN if ratio == 96 else 1)]
+    seen = [release(traces, setting.policy, key) for key in keys]
+    load = np.array([trace.watts.reshape(-1, ratio).mean(axis=1) for trace in traces])
+    truth = np.tile(load, (1, len(keys)))
     by_name = {
-        "value": np.array([one.values[:, 0] for one in seen]),
-        "unbiased": np.array([one.unbiased[:, 0] for one in seen]),
+        "value": np.concatenate([[one.values[:, 0] for one in day] for day in seen], axis=1),
+        "unbiased": np.concatenate([[one.unbiased[:, 0] for one in day] for day in seen], axis=1),
     }
     draw = run.draw(61, place)
     return {
         name: {str(size): _relative(watts, truth, size, draw) for size in sizes}
         for name, watts in by_name.items()
     }
+
+
+def _keys(draw: np.random.Generator, many: int) -> list[bytes]:
+    return [draw.bytes(32) for _ in range(many)]
 
 
 def _relative(

@@ -87,7 +87,8 @@ def feeders(run: Run, found: Mapping[str, Any]) -> None:
         panel.set_xlabel("homes on the feeder")
         panel.set_ylabel("mean error, % of the mean load")
         panel.set_title("A feeder's load from its homes' releases")
-        panel.legend(fontsize=8, loc="upper right")
+        panel.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        figure.legend(fontsize=8, loc="outside lower center", ncols=5)
     run.picture(
         figure,
         "feeders",
