@@ -20,6 +20,8 @@ HOUR = 3600
 POLICY = ("policy",)
 QUIET = "none"
 METERS = total(gauge("meters"), by="policy")
+EVERY_METER = f"quantile_over_time(0.5, ({METERS})[1m:5s])"
+"""Undisturbed by partitions on their way from one instance to another: none has them, or two."""
 HORIZON = largest(gauge("policy_horizon_seconds"), by="policy")
 BUDGET = largest(gauge("policy_budget_epsilon"), by="policy")
 SPENT = total(rate("epsilon_spent"), by="policy")
@@ -47,7 +49,7 @@ def left_of(share: float) -> str:
 PER_RELEASE = (
     Column("epsilon", QUIET, largest(gauge("release_epsilon"), by="policy, query"), 3),
     Column(
-        "noise falls to 1/e in",
+        "noise scale",
         "watt",
         largest(gauge("release_noise_scale_watts"), by="policy, query"),
         0,
@@ -58,9 +60,9 @@ PER_RELEASE = (
     Column(
         "9 of 10 within", "watt", largest(gauge("release_p90_error_watts"), by="policy, query"), 0
     ),
-    Column("tells at most, bits", QUIET, largest(gauge("release_leakage"), by="policy, query"), 2),
+    Column("bits at most", QUIET, largest(gauge("release_leakage"), by="policy, query"), 2),
     Column(
-        "a guess gains, times",
+        "a guess gains",
         QUIET,
         largest(gauge("release_capacity_ratio"), by="policy, query"),
         1,
@@ -70,7 +72,7 @@ PER_POLICY = (
     Column("window", "s", largest(gauge("policy_window_seconds"), by="policy, job"), 0),
     Column("radius", "watt", largest(gauge("policy_radius_watts"), by="policy, job"), 0),
     Column("horizon", "s", largest(gauge("policy_horizon_seconds"), by="policy, job"), 0),
-    Column("budget, epsilon", QUIET, largest(gauge("policy_budget_epsilon"), by="policy, job"), 1),
+    Column("budget", QUIET, largest(gauge("policy_budget_epsilon"), by="policy, job"), 1),
     Column("meters", "short", total(gauge("meters"), by="policy, job"), 0),
 )
 
@@ -148,7 +150,7 @@ DASHBOARD = Dashboard(
                     QUIET,
                     (
                         Query(
-                            on_policy(f"{SPENT} * {HOUR}", "/", METERS),
+                            on_policy(f"{SPENT} * {HOUR}", "/", EVERY_METER),
                             "{{policy}}",
                             POLICY,
                         ),
@@ -163,13 +165,12 @@ DASHBOARD = Dashboard(
                     (
                         Query(
                             f"{total(rate('epsilon_spent'), by='policy, query')} * {HOUR} "
-                            f"/ on (policy) group_left () {METERS}",
+                            f"/ on (policy) group_left () {EVERY_METER}",
                             "{{policy}} {{query}}",
                             ("policy", "query"),
                         ),
                     ),
                     least=0,
-                    stacked=True,
                 ),
                 Lines(
                     "Asked of the budget",
@@ -180,7 +181,9 @@ DASHBOARD = Dashboard(
                         Query(
                             on_policy(
                                 on_policy(
-                                    on_policy(on_policy(ASKED, "*", WINDOW_COSTS), "/", METERS),
+                                    on_policy(
+                                        on_policy(ASKED, "*", WINDOW_COSTS), "/", EVERY_METER
+                                    ),
                                     "*",
                                     HORIZON,
                                 ),
@@ -308,7 +311,8 @@ DASHBOARD = Dashboard(
                 Table(
                     "What one answer means",
                     "For each answer of a window: its cost at the radius, how far it is off, and "
-                    "the most it can tell to whoever knows everything else.",
+                    "the most it can tell to whoever knows everything else. Noise falls to 1/e "
+                    "over its scale; a guess gains at most that many times the chance.",
                     QUIET,
                     width=14,
                     height=7,

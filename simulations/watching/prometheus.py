@@ -3,7 +3,7 @@
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,11 +33,12 @@ class Prometheus:
     directory: Path
     source: Source
 
-    def scrape(self, addresses: Iterable[str]) -> None:
-        """From now on, these: `host:port`."""
+    def scrape(self, addresses: Mapping[str, str]) -> None:
+        """From now on, these: instance -> `host:port`."""
         target = self.directory / "targets.json"
         written = target.with_suffix(".new")
-        written.write_text(json.dumps([{"targets": [*addresses]}]))
+        found = [{"targets": [a], "labels": {"instance": name}} for name, a in addresses.items()]
+        written.write_text(json.dumps(found))
         written.rename(target)
 
     async def at(self, expression: str, seconds: float = PATIENCE) -> float:
@@ -56,7 +57,7 @@ async def prometheus(directory: Path, interval: str = "1s") -> AsyncIterator[Pro
         address = f"127.0.0.1:{free.getsockname()[1]}"
     (directory / "prometheus.yml").write_text(CONFIG.format(interval=interval, rules=RULES))
     one = Prometheus(directory, Source(f"http://{address}"))
-    one.scrape([])
+    one.scrape({})
     with (directory / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             "prometheus",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from fleet import Agent, Fleet
 
+from deploy.grafana import draw
 from deploy.grafana.dashboards import ALL
 from deploy.grafana.layout import ANNOTATIONS
 from deploy.grafana.source import Source, filled
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.integration
 WINDOW, WINDOWS = 2, 10
 INTERVAL = "20s"
 LOAD_SECONDS = 60
+LARGEST_PICTURE = 150_000
 
 
 @dataclass
@@ -37,10 +39,10 @@ class Watched(Fleet):
         self.file.write_text(config(self.servers, self.name, WINDOW, WINDOWS))
         keyfile.create(self.directory / "noise.key")
 
-    def addresses(self) -> list[str]:
+    def addresses(self) -> dict[str, str]:
         """Where the instances that were started listen, also those that have gone."""
-        said = [agent.said("listening")[0]["address"] for agent in self.agents]
-        return [str(address).rpartition("/")[2] for address in said]
+        said = [str(agent.said("listening")[0]["address"]) for agent in self.agents]
+        return {f"agent-{n}": address.rpartition("/")[2] for n, address in enumerate(said)}
 
 
 async def answering(fleet: Fleet) -> Agent:
@@ -139,6 +141,10 @@ def test_every_question_has_an_answer(kafka: str, tmp_path: Path) -> None:
                 starts_and_rebalances_are_marked,
             ):
                 await asyncio.to_thread(holds, watcher.source)
+            await asyncio.to_thread(draw.all_of, watcher.source, 30, INTERVAL, tmp_path / "drawn")
+            for dashboard in ALL:
+                picture = (tmp_path / "drawn" / dashboard.file).with_suffix(".png").read_bytes()
+                assert 20_000 < len(picture) < LARGEST_PICTURE
             body = (await first.shows("/metrics"))[1]
             done = await asyncio.to_thread(
                 subprocess.run,
