@@ -15,7 +15,6 @@ from meteragent.config.model import Config
 from meteragent.config.tree import PREFIX, settings, tables, variable
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
-PAGES = sorted(DEPLOY.rglob("*.md"))
 TOML = sorted(DEPLOY.rglob("*.toml"))
 TEXT = {".toml", ".yaml", ".yml", ".md", ".tpl", ".txt", ".service", ".conf", ""}
 NAMES = {variable(path) for path, _ in settings()}
@@ -62,19 +61,6 @@ def test_every_setting_that_is_named_is_one() -> None:
     named = {(path.name, name) for path, text in texts() for name in re.findall(pattern, text)}
     assert "agent.drain_deadline" in {name for _, name in named}
     assert [one for one in named if one[1] not in PATHS] == []
-
-
-def test_every_table_of_settings_in_a_page_is_accepted(tmp_path: Path) -> None:
-    blocks = [
-        block
-        for page in PAGES
-        for block in re.findall(r"```toml\n(.*?)```", page.read_text(), re.DOTALL)
-    ]
-    policy = (DEPLOY / "agent.toml").read_text().partition("[[policy]]")
-    for block in blocks:
-        text = block if "[[policy]]" in block else f"{block}\n[[policy]]{policy[2]}"
-        (tmp_path / "agent.toml").write_text(text)
-        config.load(tmp_path / "agent.toml", {"CREDENTIALS_DIRECTORY": str(tmp_path)})
 
 
 def test_every_command_of_ours_that_is_named_is_one() -> None:

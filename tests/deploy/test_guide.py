@@ -1,0 +1,86 @@
+"""The operations guide: its links lead somewhere, its figures are the measured ones."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "deploy" / "operations.md"
+MEASURED = json.loads((ROOT / "deploy" / "capacity.json").read_text())
+PAGES = (GUIDE, ROOT / "SECURITY.md", ROOT / "README.md")
+
+
+def anchors(page: Path) -> set[str]:
+    """Those of the headings."""
+    heads = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", page.read_text())
+    assert links
+    for file, anchor in links:
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), file
+        assert not anchor or anchor in anchors(target), anchor
+
+
+def test_the_figures_are_the_measured_ones() -> None:
+    text = " ".join(GUIDE.read_text().split())
+    memory, pause, restore = (MEASURED[what] for what in ("memory", "pause", "restore"))
+    rates = MEASURED["rates"]
+    machine, _, rest = MEASURED["machine"].partition(", 2 cores")
+    assert machine in text
+    assert rest.rpartition(", ")[2] in text
+    for figure in (
+        f"{memory['bytes_per_meter']:.0f} bytes",
+        f"{pause['longest_seconds']:.2f} s",
+        f"{restore['seconds']:.0f} s, {restore['seconds'] / restore['bare_seconds']:.1f} times",
+        f"{rates['readings_per_cpu_second']:,}",
+        f"{rates['resident_megabytes']} MB",
+        f"{rates['seconds_until_back']} s",
+    ):
+        assert f"| {figure}" in text
+    for command in MEASURED["commands"]:
+        assert command.removesuffix(" --json FILE") in text
+
+
+def test_the_plan_is_on_the_safe_side_of_what_was_measured() -> None:
+    assert MEASURED["rates"]["readings_per_cpu_second"] >= 2 * 200_000
+    assert 1.49 * MEASURED["memory"]["bytes_per_meter"] <= 1024
+    assert MEASURED["rates"]["resident_megabytes"] * 1e6 <= 256 * 2**20
+
+
+UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+
+
+def amount(text: str) -> float:
+    """`900 MB/s` -> 9e8; the time that something is for is left out."""
+    number, unit = re.match(r"([\d,.]+) ?([A-Za-z]+)?", text).groups()  # type: ignore[union-attr]
+    return float(number.replace(",", "")) * UNITS.get(unit or "", 1)
+
+
+def test_the_arithmetic_is_right() -> None:
+    block = re.search(r"```\n(readings .*?)```", GUIDE.read_text(), re.DOTALL)
+    assert block
+    checked = 0
+    for line in block[1].splitlines():
+        left, equals, right = line.partition(" = ")
+        terms = re.search(r"(?<![\w(])\(?[\d,]+ .*[*/+].*$", left[15:])
+        if not equals or not terms:
+            continue
+        replaced = re.sub(
+            r"[\d,.]+(?: ?(?:KiB|MiB|MB|B)\b)?(?: ?/?s\b)?",
+            lambda found: str(amount(found[0])),
+            terms[0].replace("accounts", ""),
+        )
+        assert re.fullmatch(r"[\d.e+*/() ]+", replaced), replaced
+        value = eval(replaced)  # noqa: S307 - digits and operators, as was just asserted
+        assert value == pytest.approx(amount(right.strip()), rel=0.05), line
+        checked += 1
+    assert checked >= 12
