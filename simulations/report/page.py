@@ -69,8 +69,8 @@ def _introduction(documents: Sequence[Document]) -> str:
         "This page shows what attackers make of the readings without it, what they make of what "
         "it releases, and what the released data are still good for.</p>\n"
         f"<p>Its {pictures} pictures come from simulations and from public recordings of real "
-        "homes, and what meteragent releases in them was released by the program itself. Below each picture "
-        "stands the command that makes it again, to the last byte.</p>"
+        "homes, and what meteragent releases in them was released by the program itself. Below "
+        "each picture stands the command that makes it again, to the last byte.</p>"
     )
 
 
