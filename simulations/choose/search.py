@@ -1,14 +1,15 @@
 """The search: for every window and set of queries, the least noise that holds every attack."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from meteragent.entropy import NoiseKey
 from simulations.choose.candidate import NOISES, Candidate, candidate
 from simulations.kit.command import Run
-from simulations.kit.yardstick import Verdict, Yardstick
+from simulations.kit.yardstick import Estimate, Verdict, Yardstick
 
-CONFIRMATIONS = 2
-"""Fresh keys under which a policy that was found must hold again."""
+CONFIRMATIONS = 3
+"""Fresh keys under which a policy that was found is attacked again; together they decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Point:
     queries: tuple[str, ...]
     trials: list[Trial]
     best: Trial | None
-    """The policy of the least noise that held, under its last fresh key; None if none did."""
+    """The policy of the least noise that held, under all fresh keys together; None if none did."""
 
 
 def search(yardstick: Yardstick, run: Run) -> list[Point]:
@@ -55,7 +56,8 @@ def chosen(points: list[Point], most: float) -> Trial | None:
 def _point(yardstick: Yardstick, run: Run, window: str, queries: tuple[str, ...]) -> Point:
     """Halve the ladder of noises, then climb it until fresh keys confirm.
 
-    Why climb: the noise that was found is the least that held, so chance may have helped.
+    Why climb: the noise that was found is the least that held, so chance may have helped. Why
+    together: several experiments show a smaller advantage than each of them alone.
     """
     trials: list[Trial] = []
 
@@ -70,11 +72,26 @@ def _point(yardstick: Yardstick, run: Run, window: str, queries: tuple[str, ...]
         middle = (low + high) // 2
         low, high = (low, middle) if trial(middle, 0).held else (middle, high)
     while high < len(NOISES):
-        confirmed = [trial(high, again) for again in range(1, CONFIRMATIONS + 1)]
-        if all(one.held for one in confirmed):
-            return Point(window, queries, trials, max(confirmed, key=lambda t: _excess(t.worst)))
+        together = pooled([trial(high, again) for again in range(1, CONFIRMATIONS + 1)])
+        if together.held:
+            return Point(window, queries, trials, together)
         high += 1
     return Point(window, queries, trials, None)
+
+
+def pooled(trials: Sequence[Trial]) -> Trial:
+    """Several experiments with one policy as one: means, in intervals that are narrower for it."""
+    contests = zip(*(trial.verdicts for trial in trials), strict=True)
+    return Trial(trials[0].candidate, [_pooled(verdicts) for verdicts in contests])
+
+
+def _pooled(verdicts: Sequence[Verdict]) -> Verdict:
+    """Precondition: one contest, under independent noise each time."""
+    ends = ((v.success.value, v.success.low, v.success.high) for v in verdicts)
+    value, low, high = (sum(each) / len(verdicts) for each in zip(*ends, strict=True))
+    narrower = len(verdicts) ** -0.5
+    success = Estimate(value, value - narrower * (value - low), value + narrower * (high - value))
+    return replace(verdicts[0], success=success, trials=sum(v.trials for v in verdicts))
 
 
 def _excess(verdict: Verdict) -> float:

@@ -15,7 +15,7 @@ from meteragent.policy import Policy
 from simulations.choose import document
 from simulations.choose.__main__ import YARDSTICKS
 from simulations.choose.candidate import NOISES, candidate
-from simulations.choose.search import chosen, search
+from simulations.choose.search import Trial, chosen, pooled, search
 from simulations.choose.standard import CONTENTS, compared
 from simulations.kit.command import Run
 from simulations.kit.yardstick import Estimate, Verdict
@@ -44,7 +44,7 @@ class Needs:
         noise = 1e9 / policy.questions[0].nano
         first = key == self.keys[0]
         held = noise >= LEAST.get((window, asked), 1e9) - first * self.lucky - 0.5
-        success = Estimate(0.5, 0.1 if held else 0.4, 0.6)
+        success = Estimate(0.2, 0.1, 0.3) if held else Estimate(0.5, 0.4, 0.6)
         return [Verdict("all", "tries", "wins", success, 0.2, 10)]
 
 
@@ -66,7 +66,7 @@ def test_noise_that_held_by_luck_is_not_taken(run: Run) -> None:
     assert point.best is not None
     assert point.best.candidate.noise == 200
     assert any(trial.held and trial.candidate.noise < 200 for trial in point.trials)
-    assert len({key.secret for key in yardstick.keys}) == 3
+    assert len({key.secret for key in yardstick.keys}) == 4
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,15 @@ def test_the_finest_window_and_the_most_queries_that_are_precise_enough_win(
     assert found is not None
     assert (found.candidate.window, found.candidate.queries) == (window, queries)
     assert found.candidate.error <= most
+
+
+def test_experiments_together_show_what_none_shows_alone() -> None:
+    one = Verdict("all", "tries", "wins", Estimate(0.25, 0.18, 0.32), 0.2, 100)
+    many = pooled([Trial(candidate(Needs(), "24h", ("avg",), 10), [one])] * 4)
+    assert one.held
+    assert not many.held
+    assert many.verdicts[0].success.low == pytest.approx(0.25 - 0.07 / 2)
+    assert many.verdicts[0].trials == 400
 
 
 def test_where_nothing_is_precise_enough_nothing_is_chosen(run: Run) -> None:
