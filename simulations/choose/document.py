@@ -26,8 +26,9 @@ covers it; shorter windows would need noise of some hundred watts for the same."
 An appliance moves an average by its energy, spread over the window: the longer the window, the
 less noise covers it. A street's worth of homes still adds up.""",
     "presence": """\
-A day at home and a day away differ in every hour, so that only a long window and much noise can
-hide which of the two it was. Absent readings are hidden too.""",
+A day at home and a day away differ in every hour and by much energy: to hide which of the two it
+was takes more noise than a home draws. A release then says little about one home; sums over many
+homes are what it is good for. Absent readings are hidden too.""",
 }
 
 
