@@ -23,11 +23,12 @@ from meteragent import __version__
 from meteragent.config import Config
 from meteragent.fleet import NOBODY
 from meteragent.gauges import TENTHS, Watched, exhaustion
+from meteragent.http_message import Answer, Request, packed
 from meteragent.metrics import Monitor
 from meteragent.partition import State
 from meteragent.pipeline import DAWN
 from meteragent.promise import Promise
-from meteragent.web import Answer, Page, Request, packed
+from meteragent.web import Page
 
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
@@ -60,7 +61,7 @@ class Status:
             "/": Page(lambda asked: packed(self._page, asked)),
             "/status.json": Page(self._json),
             "/metrics": Page(self._metrics),
-            "/healthz": Page(self._health, open=True),
+            "/healthz": Page(self._health, open=True, anytime=True),
             "/readyz": Page(self._readiness, open=True),
         }
 

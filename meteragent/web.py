@@ -2,27 +2,31 @@
 
 What the agent shows needs no more, and what is not there cannot be attacked. Every request
 has a deadline and a limit, every answer the headers that keep browsers from mischief.
+
+The server has a thread and a loop of its own, so that somebody answers when the agent's loop is
+stuck: that is when it matters. Pages are made on the agent's loop, where what they show does not
+change meanwhile; only what is said to be safe `anytime` is not.
 """
 
 import asyncio
-import gzip
 import hashlib
 import hmac
 import os
-import re
 import ssl
 from base64 import b64decode
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
-from email.utils import formatdate
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from http import HTTPStatus
+from threading import Thread
+from typing import Any, TypeVar
 
 import structlog
 
 from meteragent import trace
 from meteragent.config import Http
 from meteragent.errors import InvalidSetting
+from meteragent.http_message import Answer, Refused, Request, encoded, parsed, plain
 
 LONGEST_HEAD = 8192
 """Bytes of a request."""
@@ -31,68 +35,31 @@ ANSWER_SECONDS = 10.0
 LINGER_SECONDS = 1.0
 MOST_CONNECTIONS = 100
 REALM = 'Basic realm="meteragent", charset="UTF-8"'
-COMMON = {
-    "Cache-Control": "no-store",
-    "Connection": "close",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
-
-_REQUEST = re.compile(r"([A-Z]{1,16}) (/[!-~]{0,1023}) HTTP/1\.([01])", re.ASCII)
-_FIELD = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~]*)", re.ASCII)
-
-_SINGLE = ("host", "authorization", "content-length")
-_SMALL = 1024  # bytes that are not worth packing
-
 _log = structlog.get_logger()
 
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What is sent back."""
-
-    body: bytes
-    kind: str
-    status: HTTPStatus = HTTPStatus.OK
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What was asked, as far as it matters; names of headers are in lower case."""
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """How a path is answered; `open` ones need no password, because probes have none."""
+    """How a path is answered; `open` ones need no password, because probes have none.
+
+    `anytime`: the answer may be made on any thread, while the agent's loop runs or is stuck.
+    """
 
     answer: Callable[[Request], Answer]
     open: bool = False
-
-
-class Refused(Exception):
-    """A request that is not answered as it wishes."""
-
-    def __init__(self, status: HTTPStatus, **headers: str) -> None:
-        super().__init__(status.phrase)
-        self.status = status
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    anytime: bool = False
 
 
 @asynccontextmanager
 async def serving(http: Http, pages: Mapping[str, Page]) -> AsyncIterator[str]:
     """Serve pages by their paths for as long as the block lasts; gives the address."""
     tls = _tls(http)
-    server = _Server(pages, _login(http))
+    server = _Server(pages, _login(http), asyncio.get_running_loop())
     times = {"ssl_handshake_timeout": REQUEST_SECONDS, "ssl_shutdown_timeout": LINGER_SECONDS}
-    try:
-        listening = await asyncio.start_server(
+    with _loop_of_its_own() as loop:
+        listen = asyncio.start_server(
             server.meet,
             http.host,
             http.port,
@@ -100,30 +67,56 @@ async def serving(http: Http, pages: Mapping[str, Page]) -> AsyncIterator[str]:
             ssl=tls,
             **(times if tls else {}),
         )
-    except OSError as error:
-        resolved = isinstance(error.errno, int) and error.errno > 0
-        raise InvalidSetting(
-            "http.port",
-            f"{http.host}:{http.port} cannot be listened on "
-            f"({os.strerror(error.errno) if resolved else 'no such host'})",  # type: ignore[arg-type]
-            "write another host or port; port 0 is any that is free",
-        ) from error
-    host, port = listening.sockets[0].getsockname()[:2]
-    address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
-    _log.info("listening", address=address)
+        try:
+            listening = await _on(loop, listen)
+        except OSError as error:
+            raise _cannot_listen(http, error) from error
+        host, port = listening.sockets[0].getsockname()[:2]
+        address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+        _log.info("listening", address=address)
+        try:
+            yield address
+        finally:
+            await _on(loop, server.hang_up(listening))
+
+
+def _cannot_listen(http: Http, error: OSError) -> InvalidSetting:
+    resolved = isinstance(error.errno, int) and error.errno > 0
+    reason = os.strerror(error.errno) if resolved else "no such host"  # type: ignore[arg-type]
+    return InvalidSetting(
+        "http.port",
+        f"{http.host}:{http.port} cannot be listened on ({reason})",
+        "write another host or port; port 0 is any that is free",
+    )
+
+
+@contextmanager
+def _loop_of_its_own() -> Iterator[asyncio.AbstractEventLoop]:
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever, name="http", daemon=True)
+    thread.start()
     try:
-        yield address
+        yield loop
     finally:
-        listening.close()
-        await server.hang_up()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _on(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
+    """What the work gives that another loop does."""
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
 
 
 class _Server:
     """Answers connections."""
 
-    def __init__(self, pages: Mapping[str, Page], login: bytes | None) -> None:
+    def __init__(
+        self, pages: Mapping[str, Page], login: bytes | None, agents: asyncio.AbstractEventLoop
+    ) -> None:
         self._pages = pages
         self._login = login
+        self._agents = agents
         self._connections: set[asyncio.Task[None]] = set()
 
     async def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -144,8 +137,9 @@ class _Server:
                 await asyncio.wait_for(writer.wait_closed(), LINGER_SECONDS)
             writer.transport.abort()
 
-    async def hang_up(self) -> None:
+    async def hang_up(self, listening: asyncio.Server) -> None:
         """Let go of everybody."""
+        listening.close()
         for connection in self._connections:
             connection.cancel()
         if self._connections:
@@ -155,7 +149,7 @@ class _Server:
         writer.transport.set_write_buffer_limits(high=0)  # so that drain means: all is on its way
         async with asyncio.timeout(REQUEST_SECONDS):
             head = await _head(reader)
-        answer = self._answer(head)
+        answer = await self._answer(head)
         async with asyncio.timeout(ANSWER_SECONDS):
             writer.write(encoded(answer, body=not head.startswith(b"HEAD ")))
             await writer.drain()
@@ -166,15 +160,21 @@ class _Server:
                 while await reader.read(LONGEST_HEAD):
                     pass
 
-    def _answer(self, head: bytes) -> Answer:
+    async def _answer(self, head: bytes) -> Answer:
         try:
             request = parsed(head)
-            return self._page(request).answer(request)
+            page = self._page(request)
+            if page.anytime:
+                return page.answer(request)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await _on(self._agents, _made(page, request))
         except Refused as refused:
-            return _plain(refused.status, refused.headers)
+            return plain(refused.status, refused.headers)
+        except TimeoutError:
+            return plain(HTTPStatus.SERVICE_UNAVAILABLE, {})
         except Exception as error:  # noqa: BLE001 - a page that fails must not end the agent
             _log.error("status page failed", exc_info=error)
-            return _plain(HTTPStatus.INTERNAL_SERVER_ERROR, {})
+            return plain(HTTPStatus.INTERNAL_SERVER_ERROR, {})
 
     def _page(self, request: Request) -> Page:
         page = self._pages.get(request.path)
@@ -192,62 +192,16 @@ class _Server:
             raise Refused(HTTPStatus.UNAUTHORIZED, WWW_Authenticate=REALM)
 
 
+async def _made(page: Page, request: Request) -> Answer:
+    return page.answer(request)
+
+
 async def _head(reader: asyncio.StreamReader) -> bytes:
     """All of a request, or what makes it too long."""
     try:
         return await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError:
         return b""
-
-
-def parsed(head: bytes) -> Request:
-    """Read a request; what is doubtful is refused."""
-    if not head:
-        raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-    first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
-    asked = _REQUEST.fullmatch(first)
-    found = [_FIELD.fullmatch(line) for line in lines]
-    if not asked or not all(found):
-        raise Refused(HTTPStatus.BAD_REQUEST)
-    fields = [(f[1].lower(), f[2].rstrip(" \t")) for f in found if f]
-    headers, names = dict(fields), [name for name, _ in fields]
-    method, target, version = asked.groups()
-    nameless = version == "1" and "host" not in headers
-    if nameless or any(names.count(name) > 1 for name in _SINGLE):
-        raise Refused(HTTPStatus.BAD_REQUEST)
-    if "transfer-encoding" in headers or headers.get("content-length", "0") != "0":
-        raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-    if method not in {"GET", "HEAD"}:
-        raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, Allow="GET, HEAD")
-    return Request(method, target.partition("?")[0], headers)
-
-
-def encoded(answer: Answer, *, body: bool) -> bytes:
-    """An answer as it goes over the wire."""
-    headers = {
-        "Content-Type": answer.kind,
-        "Content-Length": str(len(answer.body)),
-        "Date": formatdate(usegmt=True),
-        **COMMON,
-        **answer.headers,
-    }
-    lines = [f"HTTP/1.1 {answer.status.value} {answer.status.phrase}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return "\r\n".join([*lines, "", ""]).encode() + (answer.body if body else b"")
-
-
-def packed(answer: Answer, request: Request) -> Answer:
-    """Compressed, if it pays and whoever asks can read it."""
-    varies = {**answer.headers, "Vary": "Accept, Accept-Encoding"}
-    accepted = [part.strip() for part in request.headers.get("accept-encoding", "").split(",")]
-    if len(answer.body) < _SMALL or "gzip" not in accepted:
-        return replace(answer, headers=varies)
-    body = gzip.compress(answer.body, compresslevel=5)
-    return replace(answer, body=body, headers={**varies, "Content-Encoding": "gzip"})
-
-
-def _plain(status: HTTPStatus, headers: Mapping[str, str]) -> Answer:
-    return Answer(f"{status.phrase}\n".encode(), "text/plain; charset=utf-8", status, headers)
 
 
 def _login(http: Http) -> bytes | None:

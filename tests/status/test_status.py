@@ -9,10 +9,10 @@ import pytest
 
 from meteragent import __version__
 from meteragent.events import PartitionFailed, PartitionMoved
+from meteragent.http_message import Answer, Request
 from meteragent.partition import State
 from meteragent.promise import promises
 from meteragent.status import Status
-from meteragent.web import Answer, Request
 from tests.status.stage import BEGIN, MINUTE, Stage, block, config
 from tests.status.test_fleet import LASTING
 

@@ -16,7 +16,8 @@ from structlog.testing import capture_logs
 from meteragent import web
 from meteragent.config import Http
 from meteragent.errors import InvalidSetting
-from meteragent.web import Answer, Page, Refused, packed, parsed, serving
+from meteragent.http_message import Answer, Refused, packed, parsed
+from meteragent.web import Page, serving
 from tests.status.browse import connect, exchange, get, parse
 
 if TYPE_CHECKING:

@@ -1,0 +1,102 @@
+"""What is asked and answered over HTTP: read strictly, written with care."""
+
+import gzip
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from email.utils import formatdate
+from http import HTTPStatus
+
+COMMON = {
+    "Cache-Control": "no-store",
+    "Connection": "close",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+_REQUEST = re.compile(r"([A-Z]{1,16}) (/[!-~]{0,1023}) HTTP/1\.([01])", re.ASCII)
+_FIELD = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~]*)", re.ASCII)
+
+_SINGLE = ("host", "authorization", "content-length")
+_SMALL = 1024  # bytes that are not worth packing
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is sent back."""
+
+    body: bytes
+    kind: str
+    status: HTTPStatus = HTTPStatus.OK
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked, as far as it matters; names of headers are in lower case."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+
+
+class Refused(Exception):
+    """A request that is not answered as it wishes."""
+
+    def __init__(self, status: HTTPStatus, **headers: str) -> None:
+        super().__init__(status.phrase)
+        self.status = status
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def parsed(head: bytes) -> Request:
+    """Read a request; what is doubtful is refused."""
+    if not head:
+        raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+    first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
+    asked = _REQUEST.fullmatch(first)
+    found = [_FIELD.fullmatch(line) for line in lines]
+    if not asked or not all(found):
+        raise Refused(HTTPStatus.BAD_REQUEST)
+    fields = [(f[1].lower(), f[2].rstrip(" \t")) for f in found if f]
+    headers, names = dict(fields), [name for name, _ in fields]
+    method, target, version = asked.groups()
+    nameless = version == "1" and "host" not in headers
+    if nameless or any(names.count(name) > 1 for name in _SINGLE):
+        raise Refused(HTTPStatus.BAD_REQUEST)
+    if "transfer-encoding" in headers or headers.get("content-length", "0") != "0":
+        raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    if method not in {"GET", "HEAD"}:
+        raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, Allow="GET, HEAD")
+    return Request(method, target.partition("?")[0], headers)
+
+
+def encoded(answer: Answer, *, body: bool) -> bytes:
+    """An answer as it goes over the wire."""
+    headers = {
+        "Content-Type": answer.kind,
+        "Content-Length": str(len(answer.body)),
+        "Date": formatdate(usegmt=True),
+        **COMMON,
+        **answer.headers,
+    }
+    lines = [f"HTTP/1.1 {answer.status.value} {answer.status.phrase}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + (answer.body if body else b"")
+
+
+def packed(answer: Answer, request: Request) -> Answer:
+    """Compressed, if it pays and whoever asks can read it."""
+    varies = {**answer.headers, "Vary": "Accept, Accept-Encoding"}
+    accepted = [part.strip() for part in request.headers.get("accept-encoding", "").split(",")]
+    if len(answer.body) < _SMALL or "gzip" not in accepted:
+        return replace(answer, headers=varies)
+    body = gzip.compress(answer.body, compresslevel=5)
+    return replace(answer, body=body, headers={**varies, "Content-Encoding": "gzip"})
+
+
+def plain(status: HTTPStatus, headers: Mapping[str, str]) -> Answer:
+    """The bare words of a status."""
+    return Answer(f"{status.phrase}\n".encode(), "text/plain; charset=utf-8", status, headers)
