@@ -113,6 +113,7 @@ def frontier(run: Run, found: Sequence[Mapping[str, Any]]) -> None:
                 _line(panel, points, name)
             panel.axhline(0.5, color=plot.INK, lw=0.8, ls=":")
             panel.set_xscale("log")
+            panel.set_xticks([10, 100, 1000], ["10", "100", "1k"])
             panel.set_ylim(0.42, 1.02)
             panel.set_xlabel("typical noise of one release, W")
             panel.set_title({15: "15 min", 60: "1 h", 1440: "24 h"}[window] + " averages")
@@ -125,7 +126,7 @@ def frontier(run: Run, found: Sequence[Mapping[str, Any]]) -> None:
         "What can be hidden, and at what error",
         "An attacker who knows every other reading of the home exactly, and how the noise is "
         "made, says whether one use (or one absence) happened: how often that is right, against "
-        "the noise on each release. Dotted: guessing, 50 %; bands: 95 % confidence. Small loads "
+        "the noise on each release. Dotted: guessing, 50 %; whiskers: 95 % confidence. Small loads "
         "vanish in long averages at little noise; a car's charge and an empty house do not: "
         "their energy is what the bill is about.",
     )
@@ -137,8 +138,10 @@ def _line(panel: Axes, points: Sequence[Mapping[str, Any]], name: str) -> None:
         [point["success"][name][part] for point in points] for part in ("success", "low", "high")
     )
     style = "--" if name in ABSENCES else "-"
-    drawn = panel.plot(noise, success, style, marker=".", label=WORDS.get(name, name))
-    panel.fill_between(noise, low, high, color=drawn[0].get_color(), alpha=0.1, lw=0)
+    reach = [np.subtract(success, low), np.subtract(high, success)]
+    panel.errorbar(
+        noise, success, reach, fmt=style, marker=".", elinewidth=0.7, label=WORDS.get(name, name)
+    )
 
 
 def presence(run: Run, found: Mapping[str, Any]) -> None:

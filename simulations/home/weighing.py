@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import numpy as np
+
 from meteragent.entropy import NoiseKey
 from meteragent.policy import Policy
+from simulations.home.contests import Street
 from simulations.home.house import Home
 from simulations.home.policies import HOUR, MINUTE, all_presets, plain
 from simulations.home.yardstick import Arena, absence, whether
@@ -45,7 +48,12 @@ def study(run: Run) -> dict[str, Any]:
             run.each(list(all_presets(interval="1m").items()), "presets", None)
         )
     }
-    return {"frontier": frontier, "presets": presets, "energy": energies(run)}
+    return {
+        "frontier": frontier,
+        "presets": presets,
+        "energy": energies(run),
+        "a day at home": days_at_home(arena.streets[MINUTE]),
+    }
 
 
 def weighed(arena: Arena, policy: Policy, run: Run, place: int) -> dict[str, Any]:
@@ -85,3 +93,15 @@ def energies(run: Run) -> dict[str, Any]:
             "a_day": round(often, 2),
         }
     return found
+
+
+def days_at_home(street: Street) -> dict[str, float]:
+    """By how many kWh a day of people at home exceeds the same day without them."""
+    surplus = np.array(
+        [
+            (total - life.trace().watts).reshape(street.days, -1).mean(axis=1) * 24 / 1000
+            for total, life in zip(street.totals, street.empty, strict=True)
+        ]
+    )
+    middle, large = np.quantile(surplus, [0.5, 0.95])
+    return {"kwh": round(float(middle), 3), "kwh_95": round(float(large), 3)}
