@@ -72,7 +72,7 @@ class Drained:
     @property
     def broker_share(self) -> float:
         """The broker's part of all the work."""
-        return self.broker / (self.broker + self.processor)
+        return self.broker / max(self.broker + self.processor, 0.01)
 
 
 async def watch(task: Task, output: str, pids: Sequence[int]) -> Drained:
@@ -93,7 +93,7 @@ async def watch(task: Task, output: str, pids: Sequence[int]) -> Drained:
 
 async def _watch(task: Task, reader: AIOKafkaConsumer, pids: Sequence[int]) -> Drained:
     begun, windows, resident = time.monotonic(), 0, 0
-    samples: list[Sample] = []
+    samples = [Sample(begun, 0.0, processor_seconds(task.broker.pid), 0)]
     while windows < task.wave * task.waves:
         found = await reader.getmany(timeout_ms=50)
         now = time.monotonic()
@@ -102,13 +102,13 @@ async def _watch(task: Task, reader: AIOKafkaConsumer, pids: Sequence[int]) -> D
             used = sum(map(processor_seconds, pids))
             samples.append(Sample(now, used, processor_seconds(task.broker.pid), windows))
             resident = max(resident, *map(resident_bytes, pids))
-        if not samples and now - begun > PATIENCE_SECONDS:
+        if not windows and now - begun > PATIENCE_SECONDS:
             raise SystemExit(f"nothing comes out of {task.topic}: see the log")
-        if samples and now - samples[0].clock > task.seconds:
+        if windows and now - samples[1].clock > task.seconds:
             break
-        if samples and now - samples[-1].clock > max(END_SECONDS, task.seconds / 2):
+        if windows and now - samples[-1].clock > max(END_SECONDS, task.seconds / 2):
             break
-    return _between_waves(task, samples, samples[0].clock - begun, resident)
+    return _between_waves(task, samples, samples[1].clock - begun, resident)
 
 
 def _between_waves(task: Task, samples: list[Sample], first: float, resident: int) -> Drained:
@@ -120,9 +120,11 @@ def _between_waves(task: Task, samples: list[Sample], first: float, resident: in
     def wave(sample: Sample) -> int:
         return round(sample.windows / task.wave + 0.4)
 
-    settled = [s for s in samples if 1 <= wave(s) < task.waves]
-    if len(settled) < 2 or wave(settled[-1]) == wave(settled[0]):
-        raise SystemExit(f"{len(samples)} samples hold no two waves: watch for longer")
+    settled = [s for s in samples[1:] if 1 <= wave(s) < task.waves] or samples[:1]
+    if wave(settled[-1]) == wave(settled[0]):
+        if samples[-1].windows < task.wave:
+            raise SystemExit(f"{samples[-1].windows} windows are not one wave: watch for longer")
+        settled = samples  # drained at once: so start-up is in it
     begin = settled[0]
     end = next(s for s in settled if wave(s) == wave(settled[-1]))
     return Drained(

@@ -33,7 +33,6 @@ WINDOW = 10_000
 GRACE = 1_000
 SLICE = 0.02
 PARTITIONS = 4
-LEAD_SECONDS = 12.0
 NEVER = np.iinfo(np.int64).max
 
 Integers = NDArray[np.int64]
@@ -128,10 +127,10 @@ def _number(meter: str) -> int:
 
 
 async def measure(
-    bootstrap: str, home: Path, *, rate: int, seconds: int, commit: int
+    bootstrap: str, home: Path, *, rate: int, seconds: int, commit: int, lead: float
 ) -> tuple[Integers, float]:
     """Delays of all windows of the run in milliseconds, and the agent's use of a processor."""
-    begin = (int((time.time() + LEAD_SECONDS) * 1000) // WINDOW + 1) * WINDOW
+    begin = (int((time.time() + lead) * 1000) // WINDOW + 1) * WINDOW
     fleet = Fleet(
         rate * INTERVAL // 1000,
         seconds * 1000 // INTERVAL,
@@ -181,6 +180,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rate", type=int, default=50_000, help="readings per second")
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--commit-interval", type=int, default=1000, help="in milliseconds")
+    parser.add_argument("--lead", type=float, default=12, help="seconds for the agent to start")
     parser.add_argument("--bootstrap", help="a broker; without it one is started")
     given = parser.parse_args(arguments)
     with running(given.bootstrap) as broker, tempfile.TemporaryDirectory() as home:
@@ -191,6 +191,7 @@ def main(arguments: list[str]) -> int:
                 rate=given.rate,
                 seconds=given.seconds,
                 commit=given.commit_interval,
+                lead=given.lead,
             )
         )
     middle, most = np.percentile(delays, [50, 99])

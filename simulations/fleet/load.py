@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
+from itertools import chain, islice
 from multiprocessing import get_context
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -20,6 +21,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from simulations.fleet.traffic import Fleet, portions
 
 BATCH_BYTES = 512 * 1024
+AT_ONCE = 20_000
 LOOK_SECONDS = 1.0
 
 Records = Iterable[tuple[bytes, bytes, int]]
@@ -84,9 +86,16 @@ async def _send_partitions(bootstrap: str, topic: str, fleet: Fleet, partitions:
     )
     await producer.start()
     try:
-        for portion in zip(*(portions(fleet, p) for p in partitions), strict=True):
-            for partition, mine in zip(partitions, portion, strict=True):
-                await send(producer, topic, partition, mine.records(fleet))
+        streams = {
+            partition: chain.from_iterable(p.records(fleet) for p in portions(fleet, partition))
+            for partition in partitions
+        }
+        while streams:
+            for partition, stream in list(streams.items()):
+                if some := list(islice(stream, AT_ONCE)):
+                    await send(producer, topic, partition, some)
+                else:
+                    del streams[partition]
     finally:
         await producer.stop()
 

@@ -68,7 +68,7 @@ class Found:
 def cases(*, million: bool, quick: bool) -> list[Case]:
     """What is measured."""
     if quick:
-        return [Case("readings", 200, 8), Case("2 instances", 200, 8, instances=2)]
+        return [Case("readings", 50, 4), Case("readings, 2 instances", 50, 4, instances=2)]
     some = [
         Case("readings", 1_000, 24),
         Case("readings, 1 partition", 1_000, 24, partitions=1),

@@ -27,6 +27,8 @@ from simulations.fleet.scale import WINDOW, pipeline
 from simulations.fleet.traffic import Fleet, Trouble, portions
 
 BATCH = 2_000
+SHORTEST = 180
+"""So many intervals, in which a window closes."""
 BEGIN = 1_763_424_000_000 // WINDOW * WINDOW
 STAGES = ("decode", "windows", "decide", "encode", "position")
 
@@ -93,10 +95,12 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m simulations.fleet stages")
     parser.add_argument("--readings", type=int, default=2_000_000, help="per row")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="small")
     given = parser.parse_args(arguments)
+    few, many = (100, 200) if given.quick else (1_000, 20_000)
     print("nanoseconds per reading" + "".join(f"{stage:>10}" for stage in (*STAGES, "sum")))
-    for block, meters in ((1, 1_000), (1, 20_000), (30, 1_000), (30, 20_000)):
-        steps = max(given.readings // meters, 100 if meters < 10_000 else 91)
+    for block, meters in ((1, few), (1, many), (30, few), (30, many)):
+        steps = max(given.readings // meters, SHORTEST)
         calm = Trouble(bad=0)
         fleet = Fleet(meters, steps, BEGIN, block=block, trouble=calm)
         prepared = list(batches(fleet))

@@ -1,0 +1,134 @@
+"""The commands that measure the agent on Kafka run, and say what they measured."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from simulations.drain import Drained, middle, ratio
+from simulations.fleet import __main__ as fleet
+from simulations.fleet.load import count
+from simulations.fleet.traffic import BAD, CALM, Fleet, Trouble, portions
+from simulations.local_kafka import Broker, running
+from simulations.peers import contenders, kafka
+from simulations.processes import processor_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BEGIN = 1_763_424_000_000
+Record = tuple[bytes, bytes, int]
+
+
+def records(fleet: Fleet) -> list[Record]:
+    return [
+        record
+        for partition in range(fleet.partitions)
+        for portion in portions(fleet, partition)
+        for record in portion.records(fleet)
+    ]
+
+
+def test_a_calm_fleet_sends_every_reading_once_in_the_order_of_sending() -> None:
+    calm = Fleet(10, 7, BEGIN, partitions=1, trouble=CALM)
+    sent = records(calm)
+    documents = [json.loads(value) for _, value, _ in sent]
+    assert Counter(document["meter_id"] for document in documents) == {
+        f"meter-{number:07d}": 7 for number in range(10)
+    }
+    assert [document["meter_id"].encode() for document in documents] == [key for key, *_ in sent]
+    assert all(one <= other for (*_, one), (*_, other) in pairwise(sent))
+    assert all(BEGIN <= document["ts"] < calm.end for document in documents)
+
+
+def test_a_block_holds_what_as_many_readings_would() -> None:
+    sent = records(Fleet(5, 90, BEGIN, block=30, trouble=CALM))
+    assert {len(json.loads(value)["values"]) for _, value, _ in sent} == {30}
+    assert len(sent) == 15
+
+
+def test_the_same_seed_makes_the_same_fleet_and_another_one_another() -> None:
+    once = records(Fleet(20, 30, BEGIN, partitions=3))
+    assert once == records(Fleet(20, 30, BEGIN, partitions=3))
+    assert once != records(Fleet(20, 30, BEGIN, partitions=3, seed=2))
+
+
+def test_trouble_comes_as_often_as_it_is_asked_for() -> None:
+    troubled = Fleet(200, 100, BEGIN, trouble=Trouble(gap=0.1, twice=0.1, late=0.1, bad=0.1))
+    sent = records(troubled)
+    bad = [value for _, value, _ in sent if value in BAD]
+    good = Counter(value for _, value, _ in sent if value not in BAD)
+    assert len(good) == pytest.approx(18_000, rel=0.05)
+    assert sum(times == 2 for times in good.values()) == pytest.approx(1_800, rel=0.2)
+    assert len(bad) == pytest.approx(1_980, rel=0.2)
+    assert set(bad) == set(BAD)
+    late = [1 for _, value, at in sent if value in good and at - json.loads(value)["ts"] >= 60_000]
+    assert len(late) == pytest.approx(1_980, rel=0.2)
+
+
+def drained(rate: float) -> Drained:
+    return Drained(rate, 1.0, 1.0, 0.0, 0.0, 0)
+
+
+def test_ratios_are_medians_of_rounds() -> None:
+    ones = [drained(rate) for rate in (10, 30, 20)]
+    assert middle(ones).per_processor_second == 20
+    assert ratio(ones, [drained(10)] * 3) == 2
+
+
+def test_a_missed_target_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    rates = {"meteragent": [drained(59)], "bare, pydantic": [drained(100)]}
+    assert not kafka.judge(rates)
+    assert "MISSED" in capsys.readouterr().out
+    assert kafka.judge({**rates, "meteragent": [drained(61)]})
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with running() as one:
+        yield one
+
+
+@pytest.mark.integration
+def test_a_topic_is_filled(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["load", broker.bootstrap, "filled", "--meters", "50", "--steps", "20"]
+    assert fleet.main([*given, "--partitions", "3"]) == 0
+    sent = asyncio.run(count(broker.bootstrap, "filled", 3))
+    assert f"{sent:,} records" in capsys.readouterr().out
+    assert sent == pytest.approx(1000, rel=0.05)
+    assert processor_seconds(broker.pid) > 0
+
+
+@pytest.mark.integration
+def test_the_agent_is_measured_from_end_to_end(
+    broker: Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fleet.main(["measure", "--quick", "--bootstrap", broker.bootstrap]) == 0
+    assert "times as fast as one" in capsys.readouterr().out
+
+
+@pytest.mark.integration
+def test_delays_are_measured(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--rate", "200", "--seconds", "20", "--lead", "1", "--commit-interval", "100"]
+    assert fleet.main(["delay", *given, "--bootstrap", broker.bootstrap]) == 0
+    assert "p99" in capsys.readouterr().out
+
+
+def test_stages_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fleet.main(["stages", "--quick", "--readings", "1000", "--rounds", "1"]) == 0
+    assert "microseconds" in capsys.readouterr().out
+
+
+@pytest.mark.integration
+def test_the_agent_and_its_variants_drain_the_same_topic(broker: Broker, tmp_path: Path) -> None:
+    field = kafka.Field(broker, tmp_path, 50, 4, 30)
+    kafka.fill_topics(field)
+    for one in (contenders.AGENT, contenders.AT_LEAST_ONCE, contenders.EXACT):
+        assert kafka.ours(field, 1, one).readings > 0
+    assert kafka.bare(field, kafka.BLOCK, "each").readings > 0
