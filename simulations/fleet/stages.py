@@ -16,6 +16,7 @@ import argparse
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from statistics import median
 from typing import TypeVar
 
@@ -56,15 +57,12 @@ class Clock:
 
 def batches(fleet: Fleet) -> Iterator[Batch]:
     """A partition's records, as a consumer hands them over."""
-    waiting: list[tuple[bytes, bytes, int]] = []
+    records = chain.from_iterable(p.records(fleet) for p in portions(fleet, 0))
     offset = 0
-    for portion in portions(fleet, 0):
-        waiting += portion.records(fleet)
-        while len(waiting) >= BATCH:
-            some, waiting = waiting[:BATCH], waiting[BATCH:]
-            _, values, timestamps = zip(*some, strict=True)
-            yield list(values), range(offset, offset + BATCH), list(timestamps)
-            offset += BATCH
+    while some := list(islice(records, BATCH)):
+        _, values, timestamps = zip(*some, strict=True)
+        yield list(values), range(offset, offset + len(some)), list(timestamps)
+        offset += len(some)
 
 
 def measure(given: list[Batch], meters: int) -> tuple[dict[str, float], int, int]:
