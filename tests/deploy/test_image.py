@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import stat
 import subprocess
@@ -16,7 +15,7 @@ import pytest
 
 from meteragent import keyfile
 from tests.deploy import dockerfile
-from tests.deploy.image import DOCKERFILE, ROOT, STAGES, USER, Cell, made, owned
+from tests.deploy.image import DOCKERFILE, ROOT, STAGES, USER, Cell, owned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,23 +153,3 @@ def test_the_health_check_asks_the_agent(cell: Cell) -> None:
     refused = cell.run(*check)
     assert refused.returncode == 1
     assert "Connection refused" in refused.stderr
-
-
-@pytest.mark.slow
-def test_the_same_in_a_debian_that_is_made_for_it(tmp_path: Path) -> None:
-    """As `docker build` has it, with the release that the Dockerfile names."""
-    base = tmp_path / "debian"
-    release = DOCKERFILE.read_text().partition("ARG DEBIAN=")[2].split()[0]
-    subprocess.run(  # noqa: S603 - a fixed command
-        ["/usr/sbin/debootstrap", "--variant=minbase", release, base],
-        check=True,
-        capture_output=True,
-    )
-    with made(base) as image:
-        keyfile.create(tmp_path / "noise-key")
-        os.chown(tmp_path / "noise-key", int(USER), int(USER))
-        shown = Cell(image).run(*STAGES["agent"].exec_form("ENTRYPOINT"), "--version")
-        assert shown.stdout.startswith("meteragent ")
-        test_there_is_no_program_but_python_and_the_agent(image)
-        test_nothing_in_it_gives_rights_or_is_open_to_write(image)
-        test_it_is_small(image)
