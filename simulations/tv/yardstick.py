@@ -10,6 +10,7 @@ import numpy as np
 from meteragent.entropy import NoiseKey
 from meteragent.policy import Policy
 from simulations.kit.command import Run
+from simulations.kit.traces import DAY
 from simulations.kit.yardstick import Estimate, Verdict
 from simulations.tv.contest import Contents, alone, outcome
 from simulations.tv.displays import OLED
@@ -31,7 +32,7 @@ class TvContent:
 
     name = "tv-content"
     hides = "which film or programme is on"
-    windows = ("15m", "1h", "6h", "24h")
+    windows = ("15m", "1h", "6h", "24h", "7d")
     queries = (("avg", "p95"), ("avg",))
 
     def __init__(self, run: Run) -> None:
@@ -45,10 +46,11 @@ class TvContent:
     def attack(self, policy: Policy, key: NoiseKey, run: Run) -> list[Verdict]:
         """Every contest, each with about as many trials.
 
-        Readings are taken to be a minute's, whatever the policy says: of windows as long as
-        these, the answers are the same, and there are fewer of them to go through.
+        Readings are taken to be a minute's or, beyond a day, of five, whatever the policy says:
+        of windows as long as these, the answers are the same, and there are fewer readings.
         """
-        policy = replace(policy, interval=max(policy.interval, MINUTE))
+        coarse = MINUTE if policy.size <= DAY else 5 * MINUTE
+        policy = replace(policy, interval=max(policy.interval, coarse))
         verdicts = []
         for number, (contest, goal, contents) in enumerate(self._contests):
             trials = 60 if run.quick else TRIALS
