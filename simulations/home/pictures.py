@@ -106,7 +106,7 @@ def steps(run: Run, found: Mapping[str, Any]) -> None:
 def frontier(run: Run, found: Sequence[Mapping[str, Any]]) -> None:
     """What the strongest attacker gets, against the noise, for each length of window."""
     windows = sorted({point["window_minutes"] for point in found})
-    with plot.axes(1, len(windows), width=9.4, height=3.9) as (figure, panels):
+    with plot.axes(1, len(windows), width=8.6, height=3.7) as (figure, panels):
         for panel, window in zip(panels, windows, strict=True):
             points = [p for p in found if p["window_minutes"] == window]
             for name in LINES:

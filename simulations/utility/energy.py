@@ -1,10 +1,12 @@
 """Energy of days and months, time-of-use bills, peaks."""
 
+from math import ceil
 from typing import Any
 
 import numpy as np
 
 from simulations.kit.command import Run
+from simulations.kit.product import typical_error
 from simulations.kit.statistics import Floats, bootstrap
 from simulations.utility.street import DAYS, Setting, homes, released, settings
 
@@ -39,6 +41,7 @@ def _of(
         "window_hours": setting.hours,
         "released_share": round(float(share), 4),
         "mean_watts": round(float(truth.mean()), 1),
+        "homes_for_1_percent": _street(setting, truth),
         "month": {name: _errors(error, draw) for name, error in month.items()},
         "month_by_home": {name: np.round(e, 5).tolist() for name, e in month.items()},
         "month_of_all_homes": {
@@ -60,6 +63,13 @@ def _of(
         }
         out["peak"] = _peaks(truth, value)
     return out
+
+
+def _street(setting: Setting, truth: Floats) -> int:
+    """How many homes' month is within 1 % in 95 of 100 months, from the law of the noise."""
+    deviation = 2**0.5 * typical_error(setting.policy) / truth.shape[1] ** 0.5
+    mean = float(np.abs(truth).mean())
+    return ceil((1.96 * deviation / (0.01 * mean)) ** 2)
 
 
 def _both(value: Floats, unbiased: Floats) -> tuple[tuple[str, Floats], ...]:
