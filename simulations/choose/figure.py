@@ -19,7 +19,7 @@ def frontier(run: Run, points: Sequence[Point], most: float) -> None:
     contests = [verdict.contest for verdict in points[0].trials[0].verdicts]
     columns = min(COLUMNS, len(contests))
     rows = -(-len(contests) // columns)
-    with axes(rows, columns, width=9.2, height=1.7 + 2.1 * rows) as (figure, panels):
+    with axes(rows, columns, width=9.2, height=2.1 + 1.7 * rows) as (figure, panels):
         for number, (panel, contest) in enumerate(zip(panels, contests, strict=False)):
             for point in points:
                 _curve(panel, point, number, points)
