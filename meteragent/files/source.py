@@ -1,8 +1,10 @@
 """A file, gzip or pipe -> blocks of whole lines.
 
-Blocks end where the stream passes multiples of `BLOCK`, however it trickles in: so the batches
-that windows are decided in depend on the content alone, and a job that was killed goes on with
-the very batches of one that was not. Lines may end as on Unix, Windows or old Macs, mixed.
+Blocks end where their number of lines passes multiples of `LINES`, however the stream trickles
+in: so a job that was killed goes on with the very batches of one that was not. Why lines and not
+bytes: releases are written batch by batch, and if a batch ended earlier because 1000 is longer
+than 90, the order of releases would tell of readings. Lines may end as on Unix, Windows or old
+Macs, mixed.
 """
 
 import os
@@ -15,11 +17,17 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+import numpy as np
+
 from meteragent.errors import InputDamaged, InputReplaced
 from meteragent.record import MOST_BYTES
 
-BLOCK = 2**20
-"""Bytes that are worked on together."""
+LINES = 2**13
+"""Lines that are worked on together."""
+SEGMENT = 2**20
+"""Bytes that are looked at together."""
+MOST_HELD = 2**26
+"""Bytes, that lines of unusual length may not surpass: they are worked on as they come."""
 HEAD = 2**16
 """By so many first bytes an input is known again."""
 
@@ -27,6 +35,7 @@ STANDARD = "-"
 _PIECE = 2**18
 _POLL_SECONDS = 0.2
 _GZIP = b"\x1f\x8b"
+_NEWLINE = ord("\n")
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -79,6 +88,8 @@ class Source:
         self.size = status.st_size if self._regular else None
         self.lines = 0
         """How many lines have been handed out."""
+        self._held: list[bytes] = []
+        self._held_lines = 0
 
     def close(self) -> None:
         """Let go of the file; not of standard input, which is not ours."""
@@ -98,6 +109,23 @@ class Source:
 
         InputDamaged: it ends before its end; what stood before has been handed out.
         """
+        damaged = None
+        try:
+            for lines in self._lines():
+                yield from self._full_blocks(lines)
+                if not lines and self._held:
+                    yield self._block()
+                if not lines:
+                    yield self._block()
+        except InputDamaged as error:
+            damaged = error
+        if self._held:
+            yield self._block()
+        if damaged:
+            raise damaged
+
+    def _lines(self) -> Iterator[bytes]:
+        """Whole lines, as they come; empty ones mean a pause."""
         rest = b""
         for segment in self._segments():
             text = _unified(rest + segment)
@@ -105,23 +133,38 @@ class Source:
             rest = text[cut:]
             if len(rest) > MOST_BYTES:  # no good record, whatever it holds: its size is enough
                 rest = rest[:MOST_BYTES] + rest[-1:]
-            if cut or not segment:
-                yield self._block(text[:cut])
+            if cut:
+                yield text[:cut]
+            if not segment:
+                yield b""
         if rest and self._whole:
-            yield self._block(rest.removesuffix(b"\r") + b"\n")
+            yield rest.removesuffix(b"\r") + b"\n"
 
-    def _block(self, text: bytes) -> Block:
-        block = Block(self.lines, text, text.count(b"\n"))
+    def _full_blocks(self, text: bytes) -> Iterator[Block]:
+        """Hold whole lines, and give those that make a block full."""
+        while text:
+            room = LINES - (self.lines + self._held_lines) % LINES
+            part = _first_lines(text, room)
+            text = text[len(part) :]
+            self._held.append(part)
+            self._held_lines += (lines := part.count(b"\n"))
+            if lines == room or sum(map(len, self._held)) > MOST_HELD:
+                yield self._block()
+
+    def _block(self) -> Block:
+        """What is held, and nothing is held any more."""
+        block = Block(self.lines, b"".join(self._held), self._held_lines)
         self.lines += block.lines
+        self._held, self._held_lines = [], 0
         return block
 
     def _segments(self) -> Iterator[bytes]:
-        """The stream without its mark, cut at multiples of `BLOCK`; empty ones mean a pause."""
+        """The stream without its mark, cut at multiples of `SEGMENT`; empty ones mean a pause."""
         held, position = bytearray(), 0
         try:
             for piece in self._plain():
                 held += piece
-                while len(held) >= (room := BLOCK - position % BLOCK):
+                while len(held) >= (room := SEGMENT - position % SEGMENT):
                     yield self._segment(bytes(held[:room]), position)
                     del held[:room]
                     position += room
@@ -134,7 +177,10 @@ class Source:
         except (zlib.error, EOFError):
             yield self._segment(bytes(held), position)
             raise InputDamaged(
-                self.shown, self.lines + 1, "the gzip stream is cut short or damaged", _FETCH
+                self.shown,
+                self.lines + self._held_lines + 1,
+                "the gzip stream is cut short or damaged",
+                _FETCH,
             ) from None
         if held:
             yield self._segment(bytes(held), position)
@@ -210,6 +256,12 @@ def _inflated(first: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
         data = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
     if not inflater.eof:
         raise EOFError
+
+
+def _first_lines(text: bytes, count: int) -> bytes:
+    """The first `count` lines of whole ones, or all if there are fewer."""
+    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _NEWLINE)
+    return text if len(ends) <= count else text[: int(ends[count - 1]) + 1]
 
 
 def _unified(text: bytes) -> bytes:

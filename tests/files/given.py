@@ -11,9 +11,12 @@ from meteragent.cli import main
 from meteragent.files import source
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 KEY = "ab" * 32
+SHORT = 60
+"""Bytes of a line, about."""
 BEGIN = 1_763_424_000_000  # a whole day
 MINUTE = 60_000
 SETTINGS = (
@@ -79,7 +82,14 @@ def contents(ledger: Path) -> list[str]:
     return said
 
 
-def sanitize_in_small_blocks(arguments: list[str], block: int) -> None:
+def in_small_blocks(change: Callable[[object, str, int], None], lines: int) -> None:
+    """Let short inputs have many blocks, of which the first is enough to know them by."""
+    change(source, "LINES", lines)
+    change(source, "SEGMENT", SHORT * lines)
+    change(source, "HEAD", SHORT * lines)
+
+
+def sanitize_in_small_blocks(arguments: list[str], lines: int) -> None:
     """A process of its own; ends as the command does."""
-    source.BLOCK = source.HEAD = block
+    in_small_blocks(setattr, lines)
     raise SystemExit(main(["sanitize", *arguments]))

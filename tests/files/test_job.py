@@ -16,7 +16,7 @@ from meteragent.files.job import Job, Places
 from meteragent.files.ledger import SqliteLedger
 from meteragent.files.moments import Moments
 from meteragent.files.sink import Stream
-from meteragent.files.source import BLOCK, Source
+from meteragent.files.source import LINES, Source
 from tests.files.given import BEGIN
 
 if TYPE_CHECKING:
@@ -56,11 +56,11 @@ def run(path: Path, said: list[str]) -> tuple[Job, bytes]:
 def test_lines_that_hold_nothing_are_no_records(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     reading = b'{"meter_id":"m","ts":%d,"value":1}\n' % BEGIN
-    path.write_bytes(reading + b"\n" * (2 * BLOCK) + reading.replace(b"}", b"", 1))
+    path.write_bytes(reading + b"\n" * (2 * LINES) + reading.replace(b"}", b"", 1))
     one, _ = run(path, [])
     assert one.totals.readings == 1
     assert one.totals.rejects == {"not_json": 1}
-    assert one.totals.first_lines == {"not_json": 2 * BLOCK + 2}
+    assert one.totals.first_lines == {"not_json": 2 * LINES + 2}
 
 
 def test_an_empty_input_says_nothing(tmp_path: Path) -> None:
@@ -89,6 +89,7 @@ def peak(path: Path, rows: int) -> int:
 def test_memory_stays_flat_however_long_the_input_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "BLOCK", 2**17)
+    monkeypatch.setattr(source, "LINES", 2**11)
+    monkeypatch.setattr(source, "SEGMENT", 2**17)
     short, long = (peak(tmp_path / "in.csv", rows) for rows in (20_000, 80_000))
     assert long < 1.15 * short

@@ -11,9 +11,16 @@ import pytest
 
 from meteragent.cli import main
 from meteragent.exits import Exit
-from meteragent.files import sink, source
+from meteragent.files import sink
 from meteragent.files.ledger import SqliteLedger
-from tests.files.given import CONFIGURATION, contents, lively, sanitize_in_small_blocks, write_key
+from tests.files.given import (
+    CONFIGURATION,
+    contents,
+    in_small_blocks,
+    lively,
+    sanitize_in_small_blocks,
+    write_key,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
 
     from meteragent.files.job import Job
 
-BLOCK = 3000
+BLOCK = 30
 ARGUMENTS = ["in.jsonl", "-o", "out.jsonl", "--rejects", "bad.jsonl", "--ledger", "spend.db"]
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(["pytest", "meteragent.commands.sanitize"])
@@ -121,8 +128,7 @@ def test_killed_around_each_step_it_goes_on(
 ) -> None:
     (directory / "in.jsonl").write_bytes(lively(150))
     expected = undisturbed(directory)
-    monkeypatch.setattr(source, "BLOCK", BLOCK)
-    monkeypatch.setattr(source, "HEAD", BLOCK)
+    in_small_blocks(monkeypatch.setattr, BLOCK)
     monkeypatch.setattr("meteragent.files.job.Job._commit_if_due", at_once)
     arguments = ["sanitize", *ARGUMENTS, "-c", "agent.toml"]
     original = getattr(place, name)

@@ -37,12 +37,16 @@ def text_of(blocks: list[Block]) -> bytes:
 
 
 def in_pieces(
-    pieces: list[bytes], monkeypatch: pytest.MonkeyPatch, block: int = source.BLOCK
+    pieces: list[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    segment: int = source.SEGMENT,
+    lines: int = source.LINES,
 ) -> list[Block]:
     """What comes of standard input that arrives so."""
     given = iter([*pieces, b""])
     with monkeypatch.context() as patch:
-        patch.setattr(source, "BLOCK", block)
+        patch.setattr(source, "SEGMENT", segment)
+        patch.setattr(source, "LINES", lines)
         patch.setattr(os, "read", lambda *_: next(given))
         return list(Source("-").blocks())
 
@@ -106,6 +110,32 @@ def test_a_file_is_read_as_it_is(tmp_path: Path) -> None:
     one.close()
 
 
+@given(
+    lengths=st.lists(st.integers(0, 30), max_size=60),
+    others=st.lists(st.integers(0, 30), min_size=60, max_size=60),
+    segment=st.integers(len(b"\xef\xbb\xbf"), 50),
+    lines=st.integers(1, 9),
+)
+def test_where_blocks_end_depends_on_the_number_of_lines_alone(
+    lengths: list[int], others: list[int], segment: int, lines: int
+) -> None:
+    """Else the order of releases would tell how many digits readings have."""
+    texts = (
+        b"".join(b"7" * length + b"\n" for length in each[: len(lengths)])
+        for each in (lengths, others)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        ends = [[b.lines for b in in_pieces([text], patch, segment, lines)] for text in texts]
+    full, rest = divmod(len(lengths), lines)
+    assert ends[0] == ends[1] == [lines] * full + [rest] * (rest > 0)
+
+
+def test_lines_of_unusual_length_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MOST_HELD", 1000)
+    blocks = in_pieces([b"x" * 600 + b"\n"] * 10, monkeypatch, segment=500)
+    assert [block.lines for block in blocks] == [2] * 5
+
+
 def test_a_last_line_that_is_still_being_written_can_wait(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_bytes(b"one\ntw")
@@ -118,7 +148,7 @@ def test_memory_stays_flat_whatever_a_line_holds(monkeypatch: pytest.MonkeyPatch
     blocks = in_pieces([b"a\n", *long, b"\nb\n"], monkeypatch)
     lines = text_of(blocks).split(b"\n")
     assert [len(line) > MOST_BYTES for line in lines] == [False, True, False, False]
-    assert max(map(len, lines)) <= MOST_BYTES + source.BLOCK + 1
+    assert max(map(len, lines)) <= MOST_BYTES + source.SEGMENT + 1
     by_cr = in_pieces([b"a\r", b"x" * 3 * 2**20, b"\rb\r"], monkeypatch)
     assert text_of(by_cr).count(b"\n") == 3
 
@@ -152,7 +182,7 @@ def test_a_gzip_is_inflated_in_pieces(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"\n" * 5_000_000))
     blocks = read(path)
     assert sum(block.lines for block in blocks) == 5_000_000
-    assert max(len(block.text) for block in blocks) <= source.BLOCK
+    assert max(block.lines for block in blocks) == source.LINES
 
 
 def test_a_short_file_is_no_gzip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
