@@ -55,6 +55,7 @@ def simulate(run: Run) -> None:
     }
     if found:
         source = f"python -m simulations.choose --hide {hide} --max-error {run.options.max_error}"
+        source += " --traces DIR" * (run.traces is not None)
         settings = found.candidate.settings
         run.results["chosen"] = preset(hide, yardstick.hides, found, source)
         run.results["verdicts"] = [verdict.document() for verdict in found.verdicts]
