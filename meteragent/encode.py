@@ -18,6 +18,7 @@ REJECT_SCHEMA = "meteragent.reject/1"
 
 _HOLE = "\0"
 _json = json.JSONEncoder(separators=(",", ":")).encode
+_text = json.encoder.encode_basestring_ascii  # what `_json` does with text, sooner
 
 
 class Encoder:
@@ -66,7 +67,7 @@ class _Form:
         ):
             template = templates.get((granted, withheld)) or self._template(granted, withheld)
             filling = (*values[:granted], *unbiased[:granted], *readings)
-            documents.append((template % (_json(meter), start, start + size, *filling)).encode())
+            documents.append((template % (_text(meter), start, start + size, *filling)).encode())
         return documents
 
     def _template(self, granted: int, withheld: Withheld) -> str:

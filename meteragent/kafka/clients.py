@@ -23,6 +23,7 @@ from meteragent.config.kafka import Kafka, Security
 from meteragent.errors import BrokerRefused, BrokerUnreachable
 
 BATCH_BYTES = 256 * 1024  # larger ones are no faster, and stay far below a topic's limit
+FETCH_BYTES = 1024 * 1024
 RETRY_MS = 20
 METADATA_MS = 30_000  # new partitions of the input are noticed within this time
 CLOSE_SECONDS = 3.0
@@ -101,8 +102,8 @@ def consumer(kafka: Kafka, **options: Any) -> AIOKafkaConsumer:  # noqa: ANN401 
         isolation_level="read_committed",
         enable_auto_commit=False,
         auto_offset_reset="none",
-        max_partition_fetch_bytes=BATCH_BYTES,
-        fetch_max_bytes=32 * BATCH_BYTES,
+        max_partition_fetch_bytes=FETCH_BYTES,
+        fetch_max_bytes=8 * FETCH_BYTES,
         fetch_max_wait_ms=100,
         metadata_max_age_ms=METADATA_MS,
         retry_backoff_ms=RETRY_MS,
