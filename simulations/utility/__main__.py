@@ -7,7 +7,7 @@ the presets and at other settings.
 
 import numpy as np
 
-from simulations.home.policies import preset
+from simulations.home.policies import MINUTE, plain
 from simulations.kit.command import Run, main
 from simulations.utility import energy, feeder, forecast, pictures
 from simulations.utility.street import Setting, homes, released
@@ -25,7 +25,7 @@ def simulate(run: Run) -> None:
 
 
 def _duration(run: Run) -> None:
-    setting = Setting("preset tv-content", preset("tv-content", interval="1m"))
+    setting = Setting("15 min, 100 W", plain(15 * MINUTE, "0.01"))
     seen, truth = released(homes(run, panels=False), setting, run, 900)
     value = np.array([one.values[:, 0] for one in seen])
     unbiased = np.array([one.unbiased[:, 0] for one in seen])

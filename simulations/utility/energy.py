@@ -69,7 +69,8 @@ def _street(setting: Setting, truth: Floats) -> int:
     """How many homes' month is within 1 % in 95 of 100 months, from the law of the noise."""
     deviation = 2**0.5 * typical_error(setting.policy) / truth.shape[1] ** 0.5
     mean = float(np.abs(truth).mean())
-    return ceil((1.96 * deviation / (0.01 * mean)) ** 2)
+    homes: int = ceil((1.96 * deviation / (0.01 * mean)) ** 2)
+    return homes
 
 
 def _both(value: Floats, unbiased: Floats) -> tuple[tuple[str, Floats], ...]:

@@ -4,14 +4,13 @@ A hundred homes are simulated; larger feeders hold them several times over, as m
 names, whose noise is independent. So the error is that of so many different homes.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from meteragent.entropy import NoiseKey
 from simulations.home.house import Home
-from simulations.home.policies import HOUR, MINUTE, plain, preset
+from simulations.home.policies import HOUR, MINUTE, all_presets, plain
 from simulations.kit.command import Run
 from simulations.kit.product import release
 from simulations.kit.statistics import Floats, bootstrap
@@ -26,20 +25,19 @@ AGAIN = 10
 
 
 def settings() -> list[Setting]:
-    """Windows with which a feeder can be followed, and days for the rest."""
-    day = 24 * HOUR
+    """The presets whose windows are days or parts of one, and plain averages."""
+    named = {f"preset {name}": preset for name, preset in all_presets(interval="15m").items()}
+    plainly = {
+        "15 min, 10 W": plain(QUARTER, "0.1", interval=QUARTER),
+        "15 min, 100 W": plain(QUARTER, "0.01", interval=QUARTER),
+        "1 h, 1 kW": plain(HOUR, "0.001", interval=QUARTER),
+        "24 h, 1 kW": plain(24 * HOUR, "0.001", interval=QUARTER),
+    }
     return [
-        Setting("preset tv-content", _quarterly(preset("tv-content", interval="15m"))),
-        Setting("15 min, 10 W", plain(QUARTER, "0.1", interval=QUARTER)),
-        Setting("1 h, 1 kW", plain(HOUR, "0.001", interval=QUARTER)),
-        Setting("24 h, 30 W", plain(day, "0.033", interval=QUARTER)),
-        Setting("24 h, 1 kW", plain(day, "0.001", interval=QUARTER)),
+        Setting(words, policy)
+        for words, policy in (named | plainly).items()
+        if policy.size <= 24 * HOUR
     ]
-
-
-def _quarterly(policy: Any) -> Any:  # noqa: ANN401 - a policy, unchanged but for its budget
-    """With a budget that is whole for the day of this simulation."""
-    return replace(policy, budget=max(policy.budget, sum(policy.terms.costs) * 96))
 
 
 def study(run: Run) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from simulations.home.policies import HOUR, MINUTE, plain, preset
+from simulations.home.policies import HOUR, MINUTE, plain
 from simulations.kit.command import Run
 from simulations.kit.statistics import Floats, bootstrap
 from simulations.utility.street import DAYS, Setting, homes, released
@@ -17,10 +17,10 @@ RIDGE = 0.3
 
 
 def settings() -> list[Setting]:
-    """Those whose windows are an hour or less."""
+    """Windows of an hour or less: longer ones say nothing about hours."""
     return [
-        Setting("preset tv-content", preset("tv-content", interval="1m")),
         Setting("15 min, 10 W", plain(15 * MINUTE, "0.1")),
+        Setting("15 min, 100 W", plain(15 * MINUTE, "0.01")),
         Setting("1 h, 100 W", plain(HOUR, "0.01")),
         Setting("1 h, 1 kW", plain(HOUR, "0.001")),
     ]

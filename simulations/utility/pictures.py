@@ -59,10 +59,9 @@ def duration(run: Run, curves: Mapping[str, tuple[Floats, Floats, Floats]]) -> N
         figure,
         "duration",
         "Load duration curves",
-        "The load that is exceeded for a given share of four weeks, at the preset tv-content "
-        "(averages of 15 minutes, typical noise in the settings): for one home, and for the mean "
-        "of all simulated homes. Noise spreads the curve of one home; over many it vanishes from "
-        "`unbiased`.",
+        "The load that is exceeded for a given share of four weeks, from averages of 15 minutes "
+        "with a typical noise of 100 W: for one home, and for the mean of all simulated homes. "
+        "Noise spreads the curve of one home; over many it vanishes from `unbiased`.",
     )
 
 
@@ -120,9 +119,7 @@ def forecasts(run: Run, found: Mapping[str, Any]) -> None:
                 panel.bar(
                     places, mean, 0.25, yerr=reach, color=colour, label=model, ecolor=plot.INK
                 )
-            panel.set_xticks(
-                range(len(found)), [w.replace(", ", "\n").replace(" tv", "\ntv") for w in found]
-            )
+            panel.set_xticks(range(len(found)), [w.replace(", ", "\n") for w in found])
             panel.set_title(f"Tomorrow's hours, {scope}")
             panel.set_ylim(0, None)
         panels[0].set_ylabel("mean error, W a home")

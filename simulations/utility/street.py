@@ -37,8 +37,8 @@ def settings(minimum: int = 0) -> list[Setting]:
     low = {"minimum": f"{minimum}W", "interval": "1m"}
     some = [
         ("15 min, 10 W", plain(15 * MINUTE, "0.1", minimum=minimum)),
+        ("15 min, 100 W", plain(15 * MINUTE, "0.01", minimum=minimum)),
         ("1 h, 100 W", plain(HOUR, "0.01", minimum=minimum)),
-        ("24 h, 30 W", plain(24 * HOUR, "0.033", minimum=minimum)),
     ]
     named = [(f"preset {name}", policy) for name, policy in all_presets(**low).items()]
     return [Setting(words, policy) for words, policy in [*named, *some]]
