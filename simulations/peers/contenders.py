@@ -39,6 +39,8 @@ class Peer:
     command: Callable[[Path, Job], Command]
     target: float
     """We are to be so many times as fast per second of the processor."""
+    share: int = 1
+    """It gets one meter in so many, as it would take too long over all of them."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ PEERS = (
         ("faust-streaming==0.15.3", "aiokafka==0.14.0"),
         _python("faust_mean.py"),
         10,
+        share=20,
     ),
     Peer(
         "Bytewax",

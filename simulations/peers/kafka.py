@@ -34,7 +34,7 @@ from simulations.processes import module, started
 from simulations.setting import INTERVAL, WINDOW, prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 BEGIN = 1_763_424_000_000 // WINDOW * WINDOW
 PARTITIONS = 4
@@ -55,15 +55,11 @@ class Field:
     seconds: float
     rates: dict[str, list[Drained]] = field(default_factory=dict)
 
-    def topic(self, block: int) -> str:
-        """Readings, or blocks of them."""
-        return "blocks" if block > 1 else "readings"
-
-    def fleet(self, block: int) -> Fleet:
-        """Blocks take less room, so there are more of them."""
+    def fleet(self, block: int, share: int = 1) -> Fleet:
+        """Readings, or blocks of them, which take less room, so there are more."""
         waves = self.waves * (2 if block > 1 else 1)
         return Fleet(
-            self.meters,
+            self.meters // share,
             waves * SLOTS,
             BEGIN,
             block=block,
@@ -71,39 +67,33 @@ class Field:
             trouble=TROUBLE,
         )
 
-    def task(self, block: int, seconds: float | None = None) -> Task:
+    def task(self, block: int, share: int = 1) -> Task:
         """What is to be drained."""
-        fleet = self.fleet(block)
-        readings = self.meters * SLOTS * (1 - TROUBLE.gap) * (1 + TROUBLE.twice)
-        return Task(
-            self.broker,
-            self.topic(block),
-            PARTITIONS,
-            self.meters,
-            readings,
-            fleet.steps // SLOTS,
-            seconds or self.seconds,
-        )
+        fleet = self.fleet(block, share)
+        readings = fleet.meters * SLOTS * (1 - TROUBLE.gap) * (1 + TROUBLE.twice)
+        waves = fleet.steps // SLOTS
+        topic = f"{'blocks' if block > 1 else 'readings'}-{share}"
+        return Task(self.broker, topic, PARTITIONS, fleet.meters, readings, waves, self.seconds)
 
 
-def fill_topics(field: Field) -> None:
-    """Both topics, with progress."""
-    for block in (1, BLOCK):
-        topic, fleet = field.topic(block), field.fleet(block)
+def fill_topics(field: Field, kinds: Sequence[tuple[int, int]]) -> None:
+    """A topic for each (block, share), with progress."""
+    for block, share in kinds:
+        topic, fleet = field.task(block, share).topic, field.fleet(block, share)
 
         async def make(topic: str = topic, fleet: Fleet = fleet) -> int:
             await make_topic(field.broker.bootstrap, topic, PARTITIONS)
             return await fill(field.broker.bootstrap, topic, fleet, show=shown)
 
         records = asyncio.run(make())
-        print(f"\r{topic}: {records:,} records of {field.meters:,} meters", flush=True)
+        print(f"\r{topic}: {records:,} records of {fleet.meters:,} meters", flush=True)
 
 
 def bare(field: Field, block: int, how: str) -> Drained:
     """The limit."""
     command = module(
         "simulations.peers.apps.bare",
-        *(field.broker.bootstrap, field.topic(block), str(PARTITIONS), how),
+        *(field.broker.bootstrap, field.task(block).topic, str(PARTITIONS), how),
     )
     done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
     records, seconds, processor = map(float, done.stdout.split())
@@ -125,7 +115,7 @@ def peer(field: Field, one: them.Peer, home: Path) -> Drained:
     state = field.home / name
     state.mkdir()
     asyncio.run(make_topic(field.broker.bootstrap, name, PARTITIONS))
-    task = field.task(1)
+    task = field.task(1, one.share)
     job = them.Job(field.broker.bootstrap, task.topic, name, f"{name}-app", state)
     log = field.home / f"{one.name}.log"
     with started(one.command(home, job), log, {"PYTHONWARNINGS": "ignore"}) as process:
@@ -222,7 +212,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{one.name}: {them.versions(one)}; {one.settings}")
     with running(given.bootstrap) as broker, tempfile.TemporaryDirectory() as home:
         field = Field(broker, Path(home), given.meters, given.waves, given.seconds)
-        fill_topics(field)
+        shares = {one.share for one in them.PEERS} if given.only == "all" else {1}
+        fill_topics(field, [(1, share) for share in sorted(shares)] + [(BLOCK, 1)])
         print(f"{'':<26}{'readings/s':>12}{'per cpu-second':>14}{'broker':>8}")
         compete(field, given.rounds, given.only)
     print(f"\nmedian of {given.rounds}")

@@ -128,7 +128,7 @@ def test_stages_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.integration
 def test_the_agent_and_its_variants_drain_the_same_topic(broker: Broker, tmp_path: Path) -> None:
     field = kafka.Field(broker, tmp_path, 50, 4, 30)
-    kafka.fill_topics(field)
+    kafka.fill_topics(field, [(1, 1), (kafka.BLOCK, 1)])
     for one in (contenders.AGENT, contenders.AT_LEAST_ONCE, contenders.EXACT):
         assert kafka.ours(field, 1, one).readings > 0
     assert kafka.bare(field, kafka.BLOCK, "each").readings > 0
