@@ -45,6 +45,7 @@ def a_day(run: Run, life: Life, views: Sequence[tuple[str, int, Released]], day:
             for begin, end in _spans(minutes):
                 panel.axvspan(begin / 60, end / 60, color=plot.GRID, lw=0, zorder=0)
             panel.set_ylabel("kW")
+            panel.set_axisbelow(True)
             panel.set_xlim(0, 24)
         panels[-1].set_xlabel("hour of the day")
         panels[-1].set_xticks(range(0, 25, 3))
