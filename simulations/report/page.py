@@ -12,6 +12,9 @@ from simulations.report.words import CHAPTERS, GLOSSARY, Chapter
 Document = dict[str, Any]
 
 TITLE = "What meteragent protects, and what it costs"
+OF_NO_USE = 0.1
+STREET = ": of use in sums over many homes only"
+"""What is said of a setting under which even a month of one home is off by more than a tenth."""
 NOTE = (
     "Held means: guessing lies within the brackets, which hold the attack's success with 95 % "
     "confidence. The last column compares promises: noise of one size resists these attackers "
@@ -124,7 +127,7 @@ def _setting(document: Document) -> str:
         evidence["error"].replace("kW", " kW").replace("W", " W").replace("k W", "kW"),
         attack,
         _percent(evidence["chance"]),
-        _percent(results["month_error"]),
+        _percent(results["month_error"]) + STREET * (results["month_error"] > OF_NO_USE),
         f"{standard['standard_error_watts']:,.0f} W ({standard['times_smaller']:,.0f} times)",
     )
     return f"<tr>{hides}{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"

@@ -156,7 +156,8 @@ def test_readings_give_the_film_away() -> None:
 def test_the_attacker_compares_exact_likelihoods() -> None:
     """Without noise he is certain; his odds between two films are those of the mechanism."""
     made = street(1, BEGIN, 1)
-    document = {"policy": [{"name": "homes", **presets()["tv-content"].policy, "epsilon": "50"}]}
+    quarters = {"window": "15m", "step": "10W", "radius": "100W", "epsilon": "50", "budget": "4800"}
+    document = {"policy": [{"name": "homes", **presets()["tv-content"].policy, **quarters}]}
     [sharp] = from_document(document, ROOT, {}).policies.values()
     averages = made.watts[0].reshape(-1, sharp.slots).mean(axis=1)
     released = np.round(averages / 10) * 10
