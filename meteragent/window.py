@@ -120,12 +120,15 @@ class Store:
     def _are_in_time(self, records: Records) -> Mask:
         """Which of them are of open windows, and step over no block.
 
-        By their turn the partition's clock must have closed nothing that they do not close.
+        By their turn the partition's clock may have closed only windows that none of their
+        readings is of: then it is all the same when it did.
         """
         begin, block = self._begin(records), records.starts // self.policy.hop
         touched = records.ends // self.policy.hop - block + 1
         idle = self._idle(np.maximum(records.before, records.ends))
-        in_time: Mask = (begin <= block) & (idle <= np.maximum(begin, self._own(records.starts)))
+        in_time: Mask = (begin <= block) & (
+            idle <= np.maximum(begin, self.first_open(records.starts))
+        )
         return in_time & (touched <= records.counts)
 
     def _are_of(self, some: Integers, rows: Integers) -> Mask:
