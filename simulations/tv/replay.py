@@ -118,14 +118,21 @@ def _to_file(moments: Iterator[Moment], out: Path | None) -> None:
 
 async def _to_kafka(moments: Iterator[Moment], bootstrap: str, topic: str) -> None:
     from aiokafka import AIOKafkaProducer  # noqa: PLC0415 - files need no broker
+    from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError  # noqa: PLC0415
 
-    async with AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all") as producer:
-        for moment in moments:
-            sent = [
-                await producer.send(topic, value, key=meter, timestamp_ms=moment.time)
-                for meter, value in moment.records
-            ]
-            await asyncio.gather(*sent)
+    try:
+        async with AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all") as producer:
+            while moment := await asyncio.to_thread(next, moments, None):
+                sent = [
+                    await producer.send(topic, value, key=meter, timestamp_ms=moment.time)
+                    for meter, value in moment.records
+                ]
+                await asyncio.gather(*sent)
+    except UnknownTopicOrPartitionError:
+        message = f"{bootstrap} has no topic {topic}: meteragent topics create makes it"
+        raise SystemExit(message) from None
+    except KafkaError as error:
+        raise SystemExit(f"{bootstrap}: {error}") from None
 
 
 def _parser() -> argparse.ArgumentParser:
