@@ -114,7 +114,7 @@ async def through_kafka(
                 counts.moment = clock
             await producer.flush()
             await reading
-            await _until_idle(counts)
+            await _until_told(counts, published)
         finally:
             for task in (reading, watching):
                 task.cancel()
@@ -143,10 +143,11 @@ async def _watch(metrics: str, published: Published, counts: Counts, show: Show)
         await asyncio.sleep(0.2)
 
 
-async def _until_idle(counts: Counts) -> None:
+async def _until_told(counts: Counts, published: Published) -> None:
     """The metrics follow what was published within a second or two."""
-    for _ in range(30):
-        if not counts.lag:
+    for _ in range(100):
+        told = counts.released + counts.withheld >= published.released + published.withheld
+        if told and not counts.lag:
             return
         await asyncio.sleep(0.1)
 
