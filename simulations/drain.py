@@ -102,7 +102,7 @@ async def _watch(task: Task, reader: AIOKafkaConsumer, pids: Sequence[int]) -> D
             used = sum(map(processor_seconds, pids))
             samples.append(Sample(now, used, processor_seconds(task.broker.pid), windows))
             resident = max(resident, *map(resident_bytes, pids))
-        if not windows and now - begun > PATIENCE_SECONDS:
+        if not windows and now - begun > max(PATIENCE_SECONDS, 3 * task.seconds):
             raise SystemExit(f"nothing comes out of {task.topic}: see the log")
         if windows and now - samples[1].clock > task.seconds:
             break

@@ -79,7 +79,7 @@ def cases(*, million: bool, quick: bool) -> list[Case]:
         return some
     scale = {"window": SCALE_WINDOW}
     few, many = "10^4 meters, 50 s windows", "10^6 meters, 50 s windows"
-    return [*some, Case(few, 10_000, 60, **scale), Case(many, 1_000_000, 4, **scale)]
+    return [*some, Case(few, 10_000, 60, **scale), Case(many, 1_000_000, 3, **scale)]
 
 
 async def measure(broker: Broker, case: Case, home: Path) -> Found:
