@@ -22,7 +22,7 @@ import numpy as np
 from meteragent.errors import InputDamaged, InputReplaced
 from meteragent.record import MOST_BYTES
 
-LINES = 2**13
+LINES = 2**12
 """Lines that are worked on together."""
 SEGMENT = 2**20
 """Bytes that are looked at together."""
