@@ -44,7 +44,7 @@ budget = "100000"
 class Setting:
     """What differs from the defaults."""
 
-    commit: int = 1000
+    commit: int = 500
     queries: tuple[str, ...] = ("avg", "median", "p95")
     window: int = WINDOW
     interval: int = INTERVAL

@@ -63,7 +63,9 @@ class Agent(Settings):
         default="10s",
     )
     commit_interval: SomeTime = setting(
-        "How often releases, ledger and position are committed together.", '"1s"', default="1s"
+        "How often releases, ledger and position are committed together; `50ms` for low latency.",
+        '"500ms"',
+        default="500ms",
     )
     max_batch: Batch = setting(
         "The most records of a partition that are worked on at once.", "5000", default=5000

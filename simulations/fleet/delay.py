@@ -179,7 +179,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m simulations.fleet delay")
     parser.add_argument("--rate", type=int, default=50_000, help="readings per second")
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--commit-interval", type=int, default=1000, help="in milliseconds")
+    parser.add_argument("--commit-interval", type=int, default=500, help="in milliseconds")
     parser.add_argument("--lead", type=float, default=12, help="seconds for the agent to start")
     parser.add_argument("--bootstrap", help="a broker; without it one is started")
     given = parser.parse_args(arguments)
