@@ -110,8 +110,7 @@ class Store:
             moves = self._are_of(records.rows[~calm], records.rows)
             self._put(records.where(np.flatnonzero(~moves)), tally)
             records = yield from self._take_turn(records.where(np.flatnonzero(moves)), tally)
-        if len(records.rows):
-            yield from self._add_singly(records.singly(), tally)
+        yield from self._add_singly(records.singly(), tally)
 
     def _begin(self, records: Records) -> Integers:
         begin: Integers = self.next[records.rows]

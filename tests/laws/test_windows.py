@@ -72,6 +72,20 @@ def timelines(draw: st.DrawFn, interval: int) -> list[Sent]:
     return records
 
 
+@st.composite
+def rounds(draw: st.DrawFn, interval: int) -> list[Sent]:
+    """Records of a meter or two that go forward without a break: a batch closes many windows."""
+    spacing = draw(st.sampled_from([interval, interval, 2 * interval]))
+    count = draw(st.integers(1, 5))
+    meters = draw(st.integers(1, 2))
+    start = 10**6 + draw(st.integers(0, 999))
+    return [
+        Sent(row, start + nth * count * spacing, spacing, (draw(st.integers(0, 100)),) * count, nth)
+        for nth in range(draw(st.integers(20, 60)))
+        for row in range(meters)
+    ]
+
+
 def columns_of(batch: list[Sent], clock: int) -> tuple[Records, int]:
     """The records as columns, and the partition's clock after them."""
     ends = [record.times[-1] for record in batch]
@@ -92,8 +106,8 @@ def columns_of(batch: list[Sent], clock: int) -> tuple[Records, int]:
     return records, int(after[-1])
 
 
-def batches(records: list[Sent], cuts: list[int]) -> list[list[Sent]]:
-    edges = [0, *sorted(cuts), len(records)]
+def cut(records: list[Sent], at: list[int]) -> list[list[Sent]]:
+    edges = [0, *sorted(at), len(records)]
     return [records[low:high] for low, high in pairwise(edges) if records[low:high]]
 
 
@@ -101,11 +115,23 @@ def batches(records: list[Sent], cuts: list[int]) -> list[list[Sent]]:
 def test_columns_do_what_one_reading_after_the_other_does(
     policy: Policy, cuts: list[int], data: st.DataObject
 ) -> None:
+    keep_step(policy, cut(data.draw(timelines(policy.interval)), cuts), data)
+
+
+@given(policies(), st.data())
+def test_columns_do_so_where_a_batch_holds_many_windows_of_known_meters(
+    policy: Policy, data: st.DataObject
+) -> None:
+    keep_step(policy, cut(data.draw(rounds(policy.interval)), [2]), data)
+
+
+def keep_step(policy: Policy, batches: list[list[Sent]], data: st.DataObject) -> None:
+    """Give the same batches to both; compare all that can be seen."""
     twin, store, tally = Windows(policy), Store(policy), Tally()
     clock = -(2**62)
     expected: dict[int, list[object]] = defaultdict(list)
     closed: dict[int, list[object]] = defaultdict(list)
-    for batch in batches(data.draw(timelines(policy.interval)), cuts):
+    for batch in batches:
         columns, after = columns_of(batch, clock)
         for record, before in zip(batch, columns.before.tolist(), strict=True):
             for time, level in zip(record.times, record.levels, strict=True):
