@@ -51,7 +51,8 @@ class Decoder:
             offsets=_integers(packed(offsets))[good],
             timestamps=_integers(packed(timestamps))[good],
             counts=counts,
-            times=_times(starts, intervals, counts),
+            starts=starts,
+            intervals=intervals,
             watts=np.frombuffer(b"".join(watts)),
             rejects=[Reject(offsets[index], reason) for index, reason in refused.items()],
             next_offset=offsets[-1] + 1,
@@ -79,14 +80,3 @@ class Decoder:
 
 def _integers(numbers: bytes) -> Integers:
     return np.frombuffer(numbers, np.int64)
-
-
-def _times(starts: Integers, intervals: Integers, counts: Integers) -> Integers:
-    """The time of each reading, as the sum of the steps from each to the next."""
-    if counts.max(initial=0) <= 1:
-        return starts
-    steps: Integers = np.repeat(intervals, counts)
-    firsts = np.cumsum(counts) - counts
-    steps[firsts] = starts
-    steps[firsts[1:]] -= (starts + intervals * (counts - 1))[:-1]
-    return np.cumsum(steps, out=steps)

@@ -61,9 +61,8 @@ class Reject:
 class Readings:
     """The good records of a batch, in record order, and the bad ones.
 
-    `meters`, `offsets`, `timestamps` and `counts` have an entry per run; `times` and `watts`
-    an entry per reading, run after run. A reading without a value is NaN watts: its slot
-    stays absent.
+    `watts` has an entry per reading, run after run; the others have one per run. A reading
+    without a value is NaN watts: its slot stays absent.
     """
 
     meters: list[str]
@@ -73,22 +72,40 @@ class Readings:
     """When each run's record was written, in milliseconds since the epoch."""
     counts: Integers
     """How many readings each run holds."""
-    times: Integers
+    starts: Integers
+    """The time of each run's first reading ..."""
+    intervals: Integers
+    """... and from each of its readings to the next, which is positive."""
     watts: Watts
     rejects: list[Reject]
     next_offset: int
     """One past the last record of the batch, good or bad."""
 
+    @property
+    def ends(self) -> Integers:
+        """The time of each run's last reading."""
+        ends: Integers = self.starts + self.intervals * (self.counts - 1)
+        return ends
+
+    @property
+    def times(self) -> Integers:
+        """The time of each reading, run after run."""
+        firsts = np.cumsum(self.counts) - self.counts
+        nth = np.arange(len(self.watts)) - np.repeat(firsts, self.counts)
+        times: Integers = np.repeat(self.starts, self.counts)
+        times += np.repeat(self.intervals, self.counts) * nth
+        return times
+
     def chosen(self, runs: Mask, rejects: list[Reject], next_offset: int) -> "Readings":
         """Some of the runs, with these rejects."""
-        readings = np.repeat(runs, self.counts)
         return Readings(
             list(compress(self.meters, runs.tolist())),
             self.offsets[runs],
             self.timestamps[runs],
             self.counts[runs],
-            self.times[readings],
-            self.watts[readings],
+            self.starts[runs],
+            self.intervals[runs],
+            self.watts[np.repeat(runs, self.counts)],
             rejects,
             next_offset,
         )

@@ -172,8 +172,7 @@ class Pipeline:
 
     def _admit(self, readings: Readings, counts: Counts) -> Integers:
         """The home of each run, or a negative number where it has none and was rejected."""
-        last = np.cumsum(readings.counts) - 1
-        future = readings.times[last] > readings.timestamps + self._max_skew
+        future = readings.ends > readings.timestamps + self._max_skew
         homes = np.where(future, _FUTURE, self._homes_of(readings.meters, future))
         for run in np.flatnonzero(homes < 0).tolist():
             reason = _REASONS[int(homes[run])]
@@ -219,19 +218,22 @@ class Pipeline:
             readings, homes = readings.chosen(admitted, [], readings.next_offset), homes[admitted]
         if not len(homes):
             return
-        counts = readings.counts
-        last = np.cumsum(counts) - 1
-        starts, ends = readings.times[last + 1 - counts], readings.times[last]
-        clock = np.maximum(np.maximum.accumulate(ends), self._clock)
+        clock = np.maximum(np.maximum.accumulate(readings.ends), self._clock)
         before = np.concatenate([[self._clock], clock[:-1]])
         self._clock = int(clock[-1])
         rows, lane_of = np.divmod(homes, len(self._lanes))
         for number, lane in enumerate(self._lanes):
             mine = np.flatnonzero(lane_of == number)
             if len(mine):
-                levels = lane.store.policy.domain.levels(readings.watts)
                 records = Records(
-                    rows, readings.offsets, before, counts, starts, ends, readings.times, levels
+                    rows,
+                    readings.offsets,
+                    before,
+                    readings.starts,
+                    readings.intervals,
+                    readings.counts,
+                    np.cumsum(readings.counts) - readings.counts,
+                    lane.store.policy.domain.levels(readings.watts),
                 )
                 yield lane, records if len(mine) == len(homes) else records.where(mine)
 

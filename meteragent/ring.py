@@ -6,7 +6,8 @@ lies beyond is not in the ring yet. Of each block the ring remembers the record 
 touched it, because the committed offset may not pass a record that an open window needs.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,64 +24,81 @@ SPARE_ROWS = 64
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Records in their order; `times` and `levels` have an entry per reading, others per record.
-
-    The readings of a record are of one meter, and each as long after the one before as the next.
-    """
+    """Records in their order, an entry each: readings of one meter, equally far apart."""
 
     rows: Integers
     offsets: Integers
     before: Integers
     """The partition's clock before each record."""
-    counts: Integers
     starts: Integers
     """The time of each record's first reading ..."""
-    ends: Integers
-    """... and that of its last."""
-    times: Integers
+    intervals: Integers
+    """... and from each of its readings to the next."""
+    counts: Integers
+    firsts: Integers
+    """Where the level of each record's first reading stands; the others follow."""
     levels: Levels
+    """Of these records and of others."""
+
+    @property
+    def ends(self) -> Integers:
+        """The time of each record's last reading."""
+        ends: Integers = self.starts + self.intervals * (self.counts - 1)
+        return ends
 
     def where(self, chosen: Integers) -> "Records":
         """Some of them, in this order."""
-        counts = self.counts[chosen]
-        shift = (np.cumsum(self.counts) - self.counts)[chosen] - (np.cumsum(counts) - counts)
-        readings = np.repeat(shift, counts) + np.arange(counts.sum())
         return Records(
             self.rows[chosen],
             self.offsets[chosen],
             self.before[chosen],
-            counts,
             self.starts[chosen],
-            self.ends[chosen],
-            self.times[readings],
-            self.levels[readings],
+            self.intervals[chosen],
+            self.counts[chosen],
+            self.firsts[chosen],
+            self.levels,
         )
 
-    def cut(self, chosen: Mask) -> "Records":
-        """The chosen readings. Precondition: those of a record are the first or last of it."""
-        through = np.cumsum(np.concatenate([[0], chosen]))
-        counts = np.diff(through[np.cumsum(np.concatenate([[0], self.counts]))])
-        times, left = self.times[chosen], counts > 0
-        counts = counts[left]
-        last = np.cumsum(counts) - 1
-        return Records(
-            self.rows[left],
-            self.offsets[left],
-            self.before[left],
-            counts,
-            times[last + 1 - counts],
-            times[last],
-            times,
-            self.levels[chosen],
-        )
+    def cut(self, times: Integers) -> tuple["Records", "Records"]:
+        """Each record's readings before its own one of these times, and the others."""
+        early = np.clip(-((self.starts - times) // self.intervals), 0, self.counts)
+        return self._part(np.zeros_like(early), early), self._part(early, self.counts)
+
+    def _part(self, first: Integers, end: Integers) -> "Records":
+        """From one reading of each record to another, of those where this is any."""
+        some = np.flatnonzero(first < end)
+        part = self.where(some)
+        skipped, left = first[some], (end - first)[some]
+        starts, firsts = part.starts + part.intervals * skipped, part.firsts + skipped
+        return replace(part, starts=starts, counts=left, firsts=firsts)
+
+    def spread(self) -> tuple["Each", Integers]:
+        """How a column is spread over the readings, and which of its record each of them is.
+
+        If all records are of one length there is a row for each of them, else one for all.
+        """
+        longest = int(self.counts.max(initial=0))
+        if (self.counts == longest).all():
+            return _as_rows, np.arange(longest)
+        nth = np.arange(self.counts.sum())
+        nth -= np.repeat(np.cumsum(self.counts) - self.counts, self.counts)
+        return lambda column: np.repeat(column, self.counts), nth
 
     def singly(self) -> "Arrivals":
         """The same, each reading by itself."""
-        rows, offsets, before = (
-            np.repeat(column, self.counts) for column in (self.rows, self.offsets, self.before)
-        )
-        clock = np.maximum(before, self.times)
-        return Arrivals(rows, self.times, self.levels, offsets, before, clock)
+        each, nth = self.spread()
+        times = each(self.starts) + each(self.intervals) * nth
+        columns = (each(column) + 0 * nth for column in (self.rows, self.offsets, self.before))
+        rows, offsets, before = (column.reshape(-1) for column in columns)
+        levels, times = self.levels[each(self.firsts) + nth].reshape(-1), times.reshape(-1)
+        return Arrivals(rows, times, levels, offsets, before, np.maximum(before, times))
+
+
+Each = Callable[[Integers], Integers]
+
+
+def _as_rows(column: Integers) -> Integers:
+    return column[:, np.newaxis]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +184,8 @@ class Ring:
         fresh: Mask = empty & (arrivals.levels != ABSENT)
         return fresh
 
-    def take(self, records: Records, begin: Integers) -> int:
-        """Put whole records into their slots; answer how many readings found theirs empty.
+    def take(self, records: Records, begin: Integers) -> tuple[int, int]:
+        """Put whole records into their slots; answer how many hold a value, and how many stay.
 
         Precondition: all lie in the ring, which for each record begins with block `begin`, and
         no record steps over a block.
@@ -176,28 +194,44 @@ class Ring:
         doubtful = self._may_meet(records, begin)
         if doubtful.all() or not doubtful.any():
             return self._fill(records, first_wins=bool(doubtful.any()))
-        alone, others = records.where(np.flatnonzero(~doubtful)), np.flatnonzero(doubtful)
-        return self._fill(alone) + self._fill(records.where(others), first_wins=True)
+        held, stay = self._fill(records.where(np.flatnonzero(~doubtful)), first_wins=False)
+        more, others = self._fill(records.where(np.flatnonzero(doubtful)), first_wins=True)
+        return held + more, stay + others
 
-    def _fill(self, records: Records, *, first_wins: bool = False) -> int:
+    def _fill(self, records: Records, *, first_wins: bool) -> tuple[int, int]:
         """Put records into their slots: where two may meet in one, the first wins."""
-        flat, levels = self._levels.reshape(-1), records.levels
-        rows = np.repeat(records.rows * self.length, records.counts)
-        cells = rows + records.times // self._interval % self.length
+        each, nth = records.spread()
+        flat, cells = self._levels.reshape(-1), self._cells(records, each, nth)
+        levels = records.levels[each(records.firsts) + nth]
+        holds = levels != ABSENT
+        held = int(np.count_nonzero(holds))
         fresh = flat[cells] == ABSENT
-        if levels.min(initial=0) == ABSENT:
-            fresh &= levels != ABSENT
+        fresh &= holds
         if not fresh.all():
             cells, levels = cells[fresh], levels[fresh]
         if first_wins:
-            put_first(flat, cells, levels)
-            return distinct(cells)
+            cells = cells.reshape(-1)
+            put_first(flat, cells, levels.reshape(-1))
+            return held, distinct(cells)
         flat[cells] = levels
-        return len(cells)
+        return held, cells.size
+
+    def _cells(self, records: Records, each: Each, nth: Integers) -> Integers:
+        """Where the readings of whole records stand in the flat ring."""
+        first = records.starts // self._interval
+        if (records.intervals == self._interval).all():
+            after = nth
+        else:
+            into = records.starts - first * self._interval
+            after = (each(into) + each(records.intervals) * nth) // self._interval
+        place = each(first % self.length) + after
+        place -= self.length * (place >= self.length)
+        place += each(records.rows * self.length)
+        return place
 
     def _may_meet(self, records: Records, begin: Integers) -> Mask:
         """Which records may hold a slot twice, or one that another record holds too."""
-        if len(records.times) == len(records.rows):
+        if records.counts.max(initial=0) <= 1:
             return np.ones(len(records.rows), dtype=np.bool_)  # to find out is to sort them
         first = records.starts // self._interval
         span = records.ends // self._interval - first + 1
@@ -236,21 +270,37 @@ class Ring:
 
     def windows(self, rows: Integers, begin: Integers, windows: Integers) -> Levels:
         """levels[window, slot] of these windows, as far as the ring holds them."""
-        slots = (windows * self.hop_slots)[:, np.newaxis] + np.arange(self.slots)
-        levels: Levels = self._levels[rows[:, np.newaxis], slots % self.length]
-        beyond = (begin * self.hop_slots + self.length)[:, np.newaxis]
-        levels[slots >= beyond] = ABSENT
+        levels = np.full((len(rows), self.slots), ABSENT, dtype=self._levels.dtype)
+        first = windows * self.hop_slots
+        held = np.clip(begin * self.hop_slots + self.length - first, 0, self.slots)
+        for some, there, here in self._stretches(first, held):
+            levels[some, here] = self._levels[rows[some], there]
         return levels
 
     def forget(self, rows: Integers, begin: Integers, final: Integers) -> None:
         """Empty the blocks from `begin` up to `final`: no open window covers them any more."""
+        first = begin * self.hop_slots
+        leaving = np.minimum((final - begin) * self.hop_slots, self.length)
+        for some, there, _ in self._stretches(first, leaving):
+            self._levels[rows[some], there] = ABSENT
         for step in range(self.blocks):
-            leaving = final - begin > step
-            row, block = rows[leaving], begin[leaving] + step
-            ages = np.arange(min(self.hop_slots, self.length - step * self.hop_slots))
-            slots = (block * self.hop_slots)[:, np.newaxis] + ages
-            self._levels[row[:, np.newaxis], slots % self.length] = ABSENT
-            self._opened[row, block % self.blocks] = NOT_OPEN
+            left = np.flatnonzero(final - begin > step)
+            self._opened[rows[left], (begin[left] + step) % self.blocks] = NOT_OPEN
+
+    def _stretches(
+        self, first: Integers, counts: Integers
+    ) -> Iterator[tuple[Integers, slice, slice]]:
+        """Which of them find so many slots from `first` on where in the ring, and which slots.
+
+        Neighbours in time mostly stand at the same place: then there are one or two.
+        """
+        keys = first % self.length * (self.length + 1) + counts
+        for some in alike(keys):
+            place, count = divmod(int(keys[some[0]]), self.length + 1)
+            until_end = min(count, self.length - place)
+            yield some, slice(place, place + until_end), slice(until_end)
+            if count > until_end:
+                yield some, slice(count - until_end), slice(until_end, count)
 
     def touched(self) -> Mask:
         """Which rows have an open block."""
@@ -281,3 +331,11 @@ def distinct(values: Integers) -> int:
     """How many different ones there are."""
     ordered = np.sort(values)
     return len(ordered) - int(np.count_nonzero(ordered[1:] == ordered[:-1]))
+
+
+def alike(values: Integers) -> list[Integers]:
+    """Where each distinct value stands."""
+    if len(values) and (values == values[0]).all():
+        return [np.arange(len(values))]
+    order = np.argsort(values, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(values[order])) + 1) if len(values) else []

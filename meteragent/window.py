@@ -63,10 +63,10 @@ class Tally:
     late: int = 0
     duplicate: int = 0
 
-    def count(self, levels: Levels, fresh: int) -> None:
-        """Of readings that came in time, `fresh` found their slot empty."""
+    def count(self, held: int, fresh: int) -> None:
+        """Of readings in time that held a value, `fresh` found their slot empty."""
         self.accepted += fresh
-        self.duplicate += int(np.count_nonzero(levels != ABSENT)) - fresh
+        self.duplicate += held - fresh
 
 
 class Store:
@@ -140,7 +140,7 @@ class Store:
     def _put(self, records: Records, tally: Tally) -> None:
         """Put records that close nothing into their slots."""
         if len(records.rows):
-            tally.count(records.levels, self.ring.take(records, self._begin(records)))
+            tally.count(*self.ring.take(records, self._begin(records)))
 
     def _take_turn(self, records: Records, tally: Tally) -> Generator[Closed, None, Records]:
         """Take in what comes before the close of each meter's next window; answer what is left.
@@ -161,12 +161,11 @@ class Store:
             begin, later = begin[~crooked], later[~crooked]
         if not len(records.rows):
             return records
-        now = records.times < self.ring.end(begin).repeat(records.counts)
-        now &= ~later.repeat(records.counts)
-        self._put(records.cut(now), tally)
+        now, after = records.cut(np.where(later, records.starts, self.ring.end(begin)))
+        self._put(now, tally)
         rows, nth = np.unique(records.rows, return_index=True)
         yield from self._finish(rows, begin[nth], begin[nth] + 1, None)
-        return records.cut(~now)
+        return after
 
     def _add_singly(self, arrivals: Arrivals, tally: Tally) -> Iterator[Closed]:
         """The long way: each reading by itself."""
@@ -243,7 +242,7 @@ class Store:
             tally.late += int(np.count_nonzero(late))
             arrivals = arrivals.where(~late)
         fresh = self.ring.fresh(arrivals)
-        tally.count(arrivals.levels, distinct(self.ring.cells(arrivals)[fresh]))
+        tally.count(_held(arrivals.levels), distinct(self.ring.cells(arrivals)[fresh]))
         self.ring.put(arrivals, fresh)
 
     def _close(self, rows: Integers, arrivals: Arrivals, tally: Tally) -> Iterator[Closed]:
@@ -273,7 +272,8 @@ class Store:
         fresh = self.ring.fresh(turns.arrivals) | (beyond & (turns.arrivals.levels != ABSENT))
         low = int(slots.min(initial=0))
         width = int(slots.max(initial=0)) - low + 1
-        tally.count(turns.arrivals.levels, distinct((turns.rank * width + slots - low)[fresh]))
+        cells = turns.rank * width + slots - low
+        tally.count(_held(turns.arrivals.levels), distinct(cells[fresh]))
 
     def _finish(
         self, rows: Integers, begin: Integers, final: Integers, turns: Turns | None
@@ -317,3 +317,8 @@ class Store:
         rank = np.repeat(np.arange(len(begin)), count)
         nth = np.arange(len(rank)) - np.repeat(np.cumsum(count) - count, count)
         return rank, begin[rank] + nth
+
+
+def _held(levels: Levels) -> int:
+    """How many readings hold a value."""
+    return int(np.count_nonzero(levels != ABSENT))

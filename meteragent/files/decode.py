@@ -77,4 +77,4 @@ def decoder_of(source: str, text: bytes, mapping: Mapping) -> Lines:
 
 def _nothing(next_offset: int) -> Readings:
     none = np.empty(0, dtype=np.int64)
-    return Readings([], none, none, none, none, np.empty(0), [], next_offset)
+    return Readings([], none, none, none, none, none, np.empty(0), [], next_offset)

@@ -78,7 +78,7 @@ def measure(given: list[Batch], meters: int) -> tuple[dict[str, float], int, int
     try:
         for batch in given:
             columns = clock.of("decode", lambda b=batch: decoder.decode(*b))  # type: ignore[misc]
-            readings += len(columns.times)
+            readings += len(columns.watts)
             steps = clock.of("windows", lambda c=columns: list(one.feed(c)))  # type: ignore[misc]
             for step in steps:
                 releases += len(clock.of("encode", lambda s=step: encoder.encode(s.releases)))  # type: ignore[misc]

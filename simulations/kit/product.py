@@ -128,6 +128,7 @@ def _steps(pipeline: Pipeline, traces: Sequence[Trace]) -> Iterator[Releases]:
 
 READINGS_PER_BATCH = 20_000
 TRACES_IN_TURN = 64
+_Run = tuple[str, int, int, Watts]  # meter, first time, interval, readings
 
 
 def batches(traces: Sequence[Trace]) -> Iterator[Readings]:
@@ -136,11 +137,11 @@ def batches(traces: Sequence[Trace]) -> Iterator[Readings]:
     Why in turn: windows of many meters are charged at once, those of one only one by one. Why
     not all in turn: pieces would be a few readings long.
     """
-    runs: list[tuple[str, Integers, Watts]] = []
+    runs: list[_Run] = []
     offset = size = 0
-    for name, times, watts in _pieces(traces):
-        runs.append((name, times, watts))
-        size += len(watts)
+    for run in _pieces(traces):
+        runs.append(run)
+        size += len(run[-1])
         if size >= READINGS_PER_BATCH:
             yield _batch(runs, offset)
             offset, size, runs = offset + len(runs), 0, []
@@ -148,7 +149,7 @@ def batches(traces: Sequence[Trace]) -> Iterator[Readings]:
         yield _batch(runs, offset)
 
 
-def _pieces(traces: Sequence[Trace]) -> Iterator[tuple[str, Integers, Watts]]:
+def _pieces(traces: Sequence[Trace]) -> Iterator[_Run]:
     for first in range(0, len(traces), TRACES_IN_TURN):
         some = traces[first : first + TRACES_IN_TURN]
         piece = max(READINGS_PER_BATCH // len(some), 1)
@@ -157,20 +158,21 @@ def _pieces(traces: Sequence[Trace]) -> Iterator[tuple[str, Integers, Watts]]:
             for trace in some:
                 watts = trace.watts[low : low + piece]
                 if len(watts):
-                    begin = trace.begin + low * trace.interval
-                    slots = np.arange(len(watts), dtype=np.int64)
-                    yield trace.name, begin + trace.interval * slots, watts
+                    yield trace.name, trace.begin + low * trace.interval, trace.interval, watts
 
 
-def _batch(runs: list[tuple[str, Integers, Watts]], offset: int) -> Readings:
-    times = [times for _, times, _ in runs]
+def _batch(runs: list[_Run], offset: int) -> Readings:
+    names, starts, intervals, watts = zip(*runs, strict=True)
+    counts = np.array([len(each) for each in watts])
+    first, interval = np.array(starts), np.array(intervals)
     return Readings(
-        meters=[name for name, _, _ in runs],
+        meters=list(names),
         offsets=offset + np.arange(len(runs)),
-        timestamps=np.array([each[-1] for each in times]),
-        counts=np.array([len(each) for each in times]),
-        times=np.concatenate(times),
-        watts=np.concatenate([watts for _, _, watts in runs]),
+        timestamps=first + interval * (counts - 1),
+        counts=counts,
+        starts=first,
+        intervals=interval,
+        watts=np.concatenate(watts),
         rejects=[],
         next_offset=offset + len(runs),
     )

@@ -113,7 +113,7 @@ def decode_only(path: Path) -> int:
             if decoder is None:
                 decoder = decoder_of(source.shown, block.text, MAPPING)
             block = block.since(decoder.header_lines)  # noqa: PLW2901 - without the header
-            readings += len(decoder.decode(block.text, block.first).times)
+            readings += len(decoder.decode(block.text, block.first).watts)
         return readings
 
 

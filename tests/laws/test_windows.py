@@ -88,19 +88,18 @@ def rounds(draw: st.DrawFn, interval: int) -> list[Sent]:
 
 def columns_of(batch: list[Sent], clock: int) -> tuple[Records, int]:
     """The records as columns, and the partition's clock after them."""
-    ends = [record.times[-1] for record in batch]
-    after = np.maximum.accumulate(np.maximum(ends, clock))
-    numbers = [(r.row, r.offset, len(r.levels), r.start) for r in batch]
-    rows, offsets, counts, starts = np.array(numbers, dtype=np.int64).T
+    after = np.maximum.accumulate([max(record.times[-1], clock) for record in batch])
+    numbers = [(r.row, r.offset, r.start, r.spacing, len(r.levels)) for r in batch]
+    rows, offsets, starts, intervals, counts = np.array(numbers, dtype=np.int64).T
     levels = [ABSENT if level is None else level for r in batch for level in r.levels]
     records = Records(
         rows=rows,
         offsets=offsets,
         before=np.concatenate([[clock], after[:-1]]),
-        counts=counts,
         starts=starts,
-        ends=np.array(ends),
-        times=np.array([time for r in batch for time in r.times]),
+        intervals=intervals,
+        counts=counts,
+        firsts=np.cumsum(counts) - counts,
         levels=np.array(levels, dtype=np.int8),
     )
     return records, int(after[-1])
