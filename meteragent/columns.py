@@ -149,3 +149,16 @@ class Releases:
     """values[window, output]: in range, universally optimal."""
     unbiased: Watts
     """unbiased[window, output]: right on average, for sums over many windows or homes."""
+
+    def chosen(self, windows: list[int]) -> "Releases":
+        """Some of the windows, in this order."""
+        return Releases(
+            self.policy,
+            [self.meters[window] for window in windows],
+            self.starts[windows],
+            self.granted[windows],
+            [self.withheld[window] for window in windows],
+            self.present[windows],
+            self.values[windows],
+            self.unbiased[windows],
+        )

@@ -22,6 +22,7 @@ Watts = NDArray[np.float64]
 MOST_LEVELS = 100_000
 FINER = 3  # decimal digits below the settings' own to which a reading is read
 EXACT_IN_FLOAT = 2**50
+AT_ONCE = 2**13  # readings, so that temporaries stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,12 @@ class Domain:
         division puts ties on either side, and two readings one step apart could land two
         levels apart.
         """
+        levels = np.empty(watts.shape, dtype=self.dtype)
+        for first in range(0, len(watts), AT_ONCE):
+            levels[first : first + AT_ONCE] = self._levels(watts[first : first + AT_ONCE])
+        return levels
+
+    def _levels(self, watts: Watts) -> Levels:
         absent = np.isnan(watts)
         some_absent = absent.any()
         present = np.where(absent, 0.0, watts) if some_absent else watts

@@ -6,6 +6,7 @@ the same float; all text is ASCII, other characters are escaped.
 
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +18,9 @@ from meteragent.policy import RELEASE_SCHEMA, Policy
 REJECT_SCHEMA = "meteragent.reject/1"
 
 _HOLE = "\0"
+_BETWEEN = b"\n"  # documents, which hold none
 _json = json.JSONEncoder(separators=(",", ":")).encode
+_shown = lru_cache(maxsize=2**12)(float.__repr__)  # levels are few
 _text = json.encoder.encode_basestring_ascii  # what `_json` does with text, sooner
 
 
@@ -50,27 +53,40 @@ class _Form:
         outputs = [query.outputs(policy.slots) for query in queries]
         spans = pairwise([0, *np.cumsum(outputs).tolist()])
         self._spans = list(zip(spans, [query.per_slot for query in queries], strict=True))
-        self._templates: dict[tuple[int, Withheld], str] = {}
+        self._templates: dict[tuple[int, Withheld], list[str]] = {}
 
     def fill(self, releases: Releases) -> list[bytes]:
-        documents = []
-        size, templates = self._policy.size, self._templates
-        for meter, start, granted, withheld, values, unbiased, readings in zip(
-            releases.meters,
-            releases.starts.tolist(),
-            releases.granted.tolist(),
-            releases.withheld,
-            self._cells(releases.values, releases.present),
-            self._cells(releases.unbiased, releases.present),
-            self._readings(releases.present),
-            strict=True,
-        ):
-            template = templates.get((granted, withheld)) or self._template(granted, withheld)
-            filling = (*values[:granted], *unbiased[:granted], *readings)
-            documents.append((template % (_text(meter), start, start + size, *filling)).encode())
+        """The documents; all of one kind are made at once."""
+        kinds = list(zip(releases.granted.tolist(), releases.withheld, strict=True))
+        if len(set(kinds)) == 1:
+            return self._fill(releases, *kinds[0])
+        documents = dict.fromkeys(range(len(kinds)), b"")
+        for kind in set(kinds):
+            some = [at for at, its in enumerate(kinds) if its == kind]
+            documents |= zip(some, self._fill(releases.chosen(some), *kind), strict=True)
+        return list(documents.values())
+
+    def _fill(self, releases: Releases, granted: int, withheld: Withheld) -> list[bytes]:
+        """Documents that differ in what fills their holes only: joined, and cut apart again."""
+        ends = releases.starts + self._policy.size
+        columns = [
+            map(_text, releases.meters),
+            map(str, releases.starts.tolist()),
+            map(str, ends.tolist()),
+            *self._cells(releases.values, releases.present, granted),
+            *self._cells(releases.unbiased, releases.present, granted),
+            *self._readings(releases.present),
+        ]
+        template = self._templates.get((granted, withheld)) or self._template(granted, withheld)
+        pieces = template * len(releases.meters)
+        for hole, column in enumerate(columns):
+            pieces[2 * hole + 1 :: len(template)] = column
+        documents = "".join(pieces).encode().split(_BETWEEN)
+        documents.pop()
         return documents
 
-    def _template(self, granted: int, withheld: Withheld) -> str:
+    def _template(self, granted: int, withheld: Withheld) -> list[str]:
+        """What is the same in all such documents, and between two pieces of it a hole."""
         released = self._policy.questions[:granted]
         holes = {question.query.name: _HOLE for question in released}
         document: dict[str, object] = {
@@ -89,20 +105,19 @@ class _Form:
             document["withheld"] = withheld
         if self._public:
             document |= {"readings": _HOLE, "slots": self._policy.slots}
-        template = _json(document).replace(_json(_HOLE), "%s")
+        first, *others = (_json(document) + _BETWEEN.decode()).split(_json(_HOLE))
+        template = [first, *(piece for other in others for piece in ("", other))]
         self._templates[granted, withheld] = template
         return template
 
-    def _readings(self, present: Mask) -> Iterable[tuple[int, ...]]:
+    def _readings(self, present: Mask) -> list[Iterable[str]]:
         """How many readings each window had, where that is public."""
-        if not self._public:
-            return [()] * len(present)
-        return zip(np.count_nonzero(present, axis=1).tolist(), strict=True)
+        return [map(str, np.count_nonzero(present, axis=1).tolist())] if self._public else []
 
-    def _cells(self, outputs: Watts, present: Mask) -> Iterable[tuple[float | str, ...]]:
-        """cells[window][question]: what is written for each answer."""
-        columns: list[list[float] | list[str]] = []
-        for (first, last), per_slot in self._spans:
+    def _cells(self, outputs: Watts, present: Mask, granted: int) -> list[Iterable[str]]:
+        """cells[question][window]: what is written for each answer that is granted."""
+        columns: list[Iterable[str]] = []
+        for (first, last), per_slot in self._spans[:granted]:
             answers = outputs[:, first:last]
             if per_slot:
                 shown = answers.astype(np.object_)
@@ -110,8 +125,8 @@ class _Form:
                     shown[~present] = None
                 columns.append([_json(slots) for slots in shown.tolist()])
             else:
-                columns.append(answers[:, 0].tolist())
-        return zip(*columns, strict=True)
+                columns.append(map(_shown, answers[:, 0].tolist()))
+        return columns
 
 
 def reject_document(topic: str, partition: int, reject: Reject) -> bytes:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from meteragent.arrays import run_starts
 from meteragent.columns import Integers, Mask, Releases, Withheld
 from meteragent.domain import ABSENT, Watts
 from meteragent.entropy import TAG_BYTES, NoiseKey, tag
@@ -111,7 +112,7 @@ class Lane:
         releases = Releases(
             self.policy, meters, starts, granted, withheld.tolist(), present, values, unbiased
         )
-        changed = np.unique(closed.rows)
+        changed = closed.rows[run_starts(closed.rows)]
         names = [self.meters[row] for row in changed.tolist()]
         return Step(releases, list(zip(names, dump(self.ledger, changed), strict=True)))
 
@@ -137,7 +138,7 @@ class Lane:
 
 def _nth_of_row(rows: Integers) -> Integers:
     """0 for the first window of each row, 1 for its second, …; rows come in runs."""
-    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    starts = run_starts(rows)
     lengths = np.diff(starts, append=len(rows))
     nth: Integers = np.arange(len(rows)) - np.repeat(starts, lengths)
     return nth

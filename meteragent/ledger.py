@@ -17,12 +17,10 @@ No float takes part: one that arrives is an error.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from meteragent.arrays import Integers, alike
 from meteragent.errors import InvalidSetting, NotExact
 from meteragent.terms import MOST_BUDGET, REACH_BACK, Terms
-
-Integers = NDArray[np.int64]
 
 NEVER = -(2**62)
 """Head and `released_until` of an account without a release: before every time there is."""
@@ -154,7 +152,7 @@ class Ledger:
         behind = np.flatnonzero(bucket < head)
         left[behind] = self._left_behind(accounts[behind], np.full(len(behind), bucket))
         ahead = np.flatnonzero((bucket > head) & (bucket < head + span))
-        for some in _alike(head[ahead]):
+        for some in alike(head[ahead]):
             left[ahead[some]] += self._fallen_out(accounts[ahead[some]], bucket)
         nano: Integers = np.maximum(left, -1) * self.unit + self.terms.budget % self.unit
         return nano.clip(0)
@@ -225,14 +223,6 @@ def _longer(column: Integers, length: int) -> Integers:
     longer = np.zeros((length, *column.shape[1:]), dtype=column.dtype)
     longer[: len(column)] = column
     return longer
-
-
-def _alike(values: Integers) -> list[Integers]:
-    """Where each distinct value stands."""
-    if len(values) and (values == values[0]).all():
-        return [np.arange(len(values))]
-    order = np.argsort(values, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(values[order])) + 1) if len(values) else []
 
 
 def _integers(name: str, values: Integers) -> Integers:

@@ -21,8 +21,9 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from meteragent.arrays import Integers
 from meteragent.errors import LedgerDamaged
-from meteragent.ledger import NEVER, Integers, Ledger, full
+from meteragent.ledger import NEVER, Ledger, full
 from meteragent.terms import LONGEST, MOST_BUCKETS, MOST_BUDGET, REACH_BACK, Terms
 
 MAGIC = b"mtrL"

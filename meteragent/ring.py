@@ -10,13 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from meteragent.arrays import Integers, Mask, alike, distinct, put_first
 from meteragent.domain import ABSENT, Levels
 from meteragent.policy import Policy
-
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 NOT_OPEN = np.iinfo(np.int64).max
 SPARE_ROWS = 64
@@ -318,24 +315,3 @@ class Ring:
         at = int(self._opened.argmin())
         offset = int(self._opened.flat[at])
         return None if offset == NOT_OPEN else (offset, int(self._opened_clock.flat[at]))
-
-
-def put_first(
-    flat: NDArray[np.signedinteger], cells: Integers, values: NDArray[np.signedinteger]
-) -> None:
-    """Assign values to cells; of several values for one cell the first stays."""
-    flat[cells[::-1]] = values[::-1]
-
-
-def distinct(values: Integers) -> int:
-    """How many different ones there are."""
-    ordered = np.sort(values)
-    return len(ordered) - int(np.count_nonzero(ordered[1:] == ordered[:-1]))
-
-
-def alike(values: Integers) -> list[Integers]:
-    """Where each distinct value stands."""
-    if len(values) and (values == values[0]).all():
-        return [np.arange(len(values))]
-    order = np.argsort(values, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(values[order])) + 1) if len(values) else []

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from meteragent.arrays import Integers, Mask
 from meteragent.domain import ABSENT, Levels
-from meteragent.ring import Arrivals, Integers, Mask, Ring
+from meteragent.ring import Arrivals, Ring
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,18 +22,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from meteragent.arrays import Integers, Mask, distinct, put_first, run_starts
 from meteragent.domain import ABSENT, Levels
 from meteragent.policy import Policy
-from meteragent.ring import (
-    SPARE_ROWS,
-    Arrivals,
-    Integers,
-    Mask,
-    Records,
-    Ring,
-    distinct,
-    put_first,
-)
+from meteragent.ring import SPARE_ROWS, Arrivals, Records, Ring
 from meteragent.turns import Turns, running_maximum
 
 Some = TypeVar("Some", int, Integers)
@@ -102,6 +94,7 @@ class Store:
         Precondition: rows exist; the clock never falls, nor below that of earlier calls.
         Postcondition: the same state, windows and tally as one reading after the other.
         """
+        self._meet_first(records)
         for _ in range(TURNS):
             calm = self._are_in_time(records) & (self._own(records.ends) <= self._begin(records))
             if calm.all():
@@ -163,13 +156,16 @@ class Store:
             return records
         now, after = records.cut(np.where(later, records.starts, self.ring.end(begin)))
         self._put(now, tally)
-        rows, nth = np.unique(records.rows, return_index=True)
-        yield from self._finish(rows, begin[nth], begin[nth] + 1, None)
+        nth = run_starts(records.rows)
+        yield from self._finish(records.rows[nth], begin[nth], begin[nth] + 1, None)
         return after
 
     def _add_singly(self, arrivals: Arrivals, tally: Tally) -> Iterator[Closed]:
         """The long way: each reading by itself."""
-        arrivals = self._meet(arrivals, tally)
+        self._meet(arrivals.rows, arrivals.times, arrivals.clock)
+        met = self.next[arrivals.rows] != UNKNOWN
+        tally.late += int(np.count_nonzero(~met))
+        arrivals = arrivals.where(met)
         if not len(arrivals.rows):
             return
         begin = self.next[arrivals.rows]
@@ -219,21 +215,22 @@ class Store:
         """How many windows of a row can be due at once: if presence is private, any number."""
         return self.ring.blocks if self.policy.presence == "public" else -UNKNOWN
 
-    def _meet(self, arrivals: Arrivals, tally: Tally) -> Arrivals:
+    def _meet_first(self, records: Records) -> None:
+        """Start the count of new rows whose first record begins in time."""
+        new = np.flatnonzero(self._begin(records) == UNKNOWN)
+        rows, nth = np.unique(records.rows[new], return_index=True)
+        starts = records.starts[new[nth]]
+        self._meet(rows, starts, np.maximum(records.before[new[nth]], starts))
+
+    def _meet(self, rows: Integers, times: Integers, clock: Integers) -> None:
         """Start the count of new rows, with the first reading that is not late.
 
         A late one does not make a meter known: a rebuild would not read it again.
         """
-        new = np.flatnonzero(self.next[arrivals.rows] == UNKNOWN)
-        if not len(new):
-            return arrivals
-        first = arrivals.where(new)
-        opens = np.maximum(self._own(first.times), self._idle(first.clock))
-        on_time = self.ring.block(first) >= opens
-        put_first(self.next, first.rows[on_time], opens[on_time])
-        met = self.next[arrivals.rows] != UNKNOWN
-        tally.late += int(np.count_nonzero(~met))
-        return arrivals.where(met)
+        new = np.flatnonzero(self.next[rows] == UNKNOWN)
+        opens = np.maximum(self._own(times[new]), self._idle(clock[new]))
+        on_time = times[new] // self.policy.hop >= opens
+        put_first(self.next, rows[new][on_time], opens[on_time])
 
     def _take(self, arrivals: Arrivals, begin: Integers, tally: Tally) -> None:
         """Put readings of meters that close nothing into their slots."""
@@ -298,7 +295,9 @@ class Store:
         seen = [] if turns is None else list(turns.seen(self.ring, final))
         keys = [rank * width + window - low for rank, window, _, _ in seen]
         due_rank, due_window = self._due(begin, final)
-        wanted = np.unique(np.concatenate([*keys, due_rank * width + due_window - low]))
+        wanted = due_rank * width + due_window - low
+        if keys:
+            wanted = np.unique(np.concatenate([*keys, wanted]))
         rank, window = wanted // width, wanted % width + low
         levels = self.ring.windows(rows[rank], begin[rank], window)
         flat = levels.reshape(-1)

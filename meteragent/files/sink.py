@@ -143,7 +143,7 @@ class Writer:
         """The same releases as lines."""
         if self._form == "csv":
             return _csv([self._row(json.loads(document)) for document in documents])
-        return b"".join([document + b"\n" for document in documents])
+        return b"\n".join([*documents, b""])
 
     def _row(self, document: dict[str, Any]) -> list[object]:
         for suffix, part in _PARTS.items():

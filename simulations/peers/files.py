@@ -48,7 +48,7 @@ POLICY = {
     "maximum": "24kW",
     "queries": ["avg", "p95"],
     "epsilon": "1",
-    "budget": "24",
+    "budget": "192",
 }
 MAPPING = Mapping(Columns(), Moments("unix_ms"), given=False)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meteragent import Domain
-from meteragent.domain import ABSENT
+from meteragent.domain import ABSENT, AT_ONCE
 from meteragent.errors import InvalidSetting, NotExact
 from tests.twins import queries as twin
 
@@ -163,3 +163,11 @@ def test_no_setting_of_a_grid_may_be_a_float(field: str) -> None:
 
 def test_the_widest_grid_is_accepted() -> None:
     assert Domain(0, 100_000, 1).top == 100_000
+
+
+def test_many_readings_are_what_each_is_by_itself() -> None:
+    domain = Domain("0", "1000", "10")
+    watts = np.random.default_rng(1).uniform(-100, 1100, 2 * AT_ONCE + 17)
+    watts[AT_ONCE - 1 : AT_ONCE + 1] = np.nan
+    pieces = [domain.levels(watts[at : at + 1]) for at in range(len(watts))]
+    assert domain.levels(watts).tolist() == np.concatenate(pieces).tolist()
