@@ -207,7 +207,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             if ticks and (at := await self._read_all_at(worker)) is not None:
                 worker.pass_time(at)
             worker.hold_or_let_go(most)
-            age = now - worker.committed_at
+            age = now - worker.sent_at
             if age >= interval * (1 if worker.waiting else POSITION_ONLY):
                 worker.on(Event.DUE)
 

@@ -53,8 +53,8 @@ class Worker:
         self.left = asyncio.Event()
         self.failures = 0
         self._sound = True
-        self.committed_at = time.monotonic()
-        """When the last commit was made, or found to have nothing in it."""
+        self.sent_at = time.monotonic()
+        """When the last transaction was begun, or found to have nothing in it."""
         self.estate = inherited or Estate()
         self.sought: object = None
         """The last time that the consumer was sent to a record of this partition."""
@@ -194,7 +194,7 @@ class Worker:
     def _seek(self) -> None:
         self._go_on()
         self._let_go()
-        self.committed_at = time.monotonic()
+        self.sent_at = time.monotonic()
 
     def _go_on(self) -> None:
         assert self.intake is not None  # noqa: S101 - RESTORED comes after _restore
@@ -261,6 +261,7 @@ class Worker:
         intake, producer = self.intake, self.estate.producer
         assert intake is not None  # noqa: S101 - a partition that runs has both
         assert producer is not None  # noqa: S101
+        self.sent_at = time.monotonic()
         outbox, position = await intake.empty()
         if not outbox and position == self.estate.committed:
             return
@@ -277,7 +278,6 @@ class Worker:
         if self.estate.intake is not None and self.estate.committed is not None:
             await self.estate.intake.keep(self.estate.committed)
         self._sound = True
-        self.committed_at = time.monotonic()
 
     def bequeath(self) -> Estate:
         """Hand on what was left whole."""
