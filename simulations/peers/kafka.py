@@ -40,6 +40,7 @@ BEGIN = 1_763_424_000_000 // WINDOW * WINDOW
 PARTITIONS = 4
 SLOTS = WINDOW // INTERVAL
 BLOCK = 30
+MORE_BLOCKS = 16
 TROUBLE = Trouble(bad=0, late=0)
 """Jitter, gaps, duplicates and disorder; what only some of them would reject is left out."""
 
@@ -56,8 +57,8 @@ class Field:
     rates: dict[str, list[Drained]] = field(default_factory=dict)
 
     def fleet(self, block: int, share: int = 1) -> Fleet:
-        """Readings, or blocks of them, which take less room, so there are more."""
-        waves = self.waves * (2 if block > 1 else 1)
+        """Readings, or blocks of them: there are more, or they would be drained in a moment."""
+        waves = self.waves * (MORE_BLOCKS if block > 1 else 1)
         return Fleet(
             self.meters // share,
             waves * SLOTS,

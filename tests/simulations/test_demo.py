@@ -10,7 +10,9 @@ import struct
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 import numpy as np
@@ -21,17 +23,23 @@ from meteragent.config.presets import presets
 from simulations.demo import attack
 from simulations.demo.street import FILMS, street
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ROOT = Path(__file__).parents[2]
 SHORT = ("--homes", "8", "--seconds", "2")
 BEGIN = 1_763_424_000_000
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """Where the demonstration keeps all that is not the picture."""
+def place(tmp_path: Path) -> Iterator[Path]:
+    """Where the demonstration keeps all that is not the picture; a failed test leaves nothing."""
     made = tmp_path / "place"
     made.mkdir()
-    return made
+    yield made
+    for number in processes(made):
+        with suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
 
 
 def demo(
@@ -52,16 +60,20 @@ def said(process: subprocess.Popen[str]) -> str:
     return process.communicate(timeout=120)[0]
 
 
-def left(place: Path) -> list[str]:
-    """Files, and processes that were told of a file there."""
-    lines = []
+def processes(place: Path) -> dict[int, str]:
+    """Those that were told of a file there, by number."""
+    lines = {}
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            lines.append(entry.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
-        except OSError:
-            continue  # it has ended meanwhile
+        with suppress(OSError):  # it has ended meanwhile
+            line = entry.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            lines[int(entry.parent.name)] = line
+    return {number: line for number, line in lines.items() if str(place) in line}
+
+
+def left(place: Path) -> list[str]:
+    """Files and processes."""
     files = [path.name for path in place.iterdir() if not path.name.startswith("hsperfdata")]
-    return [line for line in lines if str(place) in line] + files
+    return [*processes(place).values(), *files]
 
 
 def width_of(picture: Path) -> int:
