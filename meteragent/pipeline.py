@@ -19,8 +19,8 @@ from meteragent.columns import Integers, Mask, Readings, Reason, Reject
 from meteragent.entropy import NoiseKey
 from meteragent.lane import Assigned, Holding, Lane, Step
 from meteragent.ledger_record import load
-from meteragent.ring import Records
-from meteragent.window import Tally, in_bulk
+from meteragent.records import Records
+from meteragent.window import Tally
 
 __all__ = ["START", "Assigned", "Counts", "Holding", "Pipeline", "Position", "Step"]
 
@@ -107,7 +107,7 @@ class Pipeline:
         counts.rejects += readings.rejects
         homes = self._admit(readings, counts)
         for lane, records in self._records(readings, homes):
-            for closed in in_bulk(lane.store.add(records, counts.tally)):
+            for closed in lane.store.add(records, counts.tally):
                 yield lane.decide(closed)
         self._processed = readings.next_offset
         yield from self._advance()

@@ -6,134 +6,24 @@ lies beyond is not in the ring yet. Of each block the ring remembers the record 
 touched it, because the committed offset may not pass a record that an open window needs.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 
 import numpy as np
 
-from meteragent.arrays import Integers, Mask, alike, distinct, put_first
+from meteragent.arrays import Integers, Mask, alike, put_first
 from meteragent.domain import ABSENT, Levels
 from meteragent.policy import Policy
+from meteragent.records import Arrivals, Places, Records, fill
 
 NOT_OPEN = np.iinfo(np.int64).max
 SPARE_ROWS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Records:
-    """Records in their order, an entry each: readings of one meter, equally far apart."""
-
-    rows: Integers
-    offsets: Integers
-    before: Integers
-    """The partition's clock before each record."""
-    starts: Integers
-    """The time of each record's first reading ..."""
-    intervals: Integers
-    """... and from each of its readings to the next."""
-    counts: Integers
-    firsts: Integers
-    """Where the level of each record's first reading stands; the others follow."""
-    levels: Levels
-    """Of these records and of others."""
-
-    @property
-    def ends(self) -> Integers:
-        """The time of each record's last reading."""
-        ends: Integers = self.starts + self.intervals * (self.counts - 1)
-        return ends
-
-    def where(self, chosen: Integers) -> "Records":
-        """Some of them, in this order."""
-        return Records(
-            self.rows[chosen],
-            self.offsets[chosen],
-            self.before[chosen],
-            self.starts[chosen],
-            self.intervals[chosen],
-            self.counts[chosen],
-            self.firsts[chosen],
-            self.levels,
-        )
-
-    def cut(self, times: Integers) -> tuple["Records", "Records"]:
-        """Each record's readings before its own one of these times, and the others."""
-        early = np.clip(-((self.starts - times) // self.intervals), 0, self.counts)
-        return self._part(np.zeros_like(early), early), self._part(early, self.counts)
-
-    def _part(self, first: Integers, end: Integers) -> "Records":
-        """From one reading of each record to another, of those where this is any."""
-        some = np.flatnonzero(first < end)
-        part = self.where(some)
-        skipped, left = first[some], (end - first)[some]
-        starts, firsts = part.starts + part.intervals * skipped, part.firsts + skipped
-        return replace(part, starts=starts, counts=left, firsts=firsts)
-
-    def spread(self) -> tuple["Each", Integers]:
-        """How a column is spread over the readings, and which of its record each of them is.
-
-        If all records are of one length there is a row for each of them, else one for all.
-        """
-        longest = int(self.counts.max(initial=0))
-        if (self.counts == longest).all():
-            return _as_rows, np.arange(longest)
-        nth = np.arange(self.counts.sum())
-        nth -= np.repeat(np.cumsum(self.counts) - self.counts, self.counts)
-        return lambda column: np.repeat(column, self.counts), nth
-
-    def singly(self) -> "Arrivals":
-        """The same, each reading by itself."""
-        each, nth = self.spread()
-        times = each(self.starts) + each(self.intervals) * nth
-        columns = (each(column) + 0 * nth for column in (self.rows, self.offsets, self.before))
-        rows, offsets, before = (column.reshape(-1) for column in columns)
-        levels, times = self.levels[each(self.firsts) + nth].reshape(-1), times.reshape(-1)
-        return Arrivals(rows, times, levels, offsets, before, np.maximum(before, times))
-
-
-Each = Callable[[Integers], Integers]
-
-
-def _as_rows(column: Integers) -> Integers:
-    return column[:, np.newaxis]
-
-
-@dataclass(frozen=True, slots=True)
-class Arrivals:
-    """Readings in record order; an entry each."""
-
-    rows: Integers
-    times: Integers
-    levels: Levels
-    offsets: Integers
-    """Where the reading's record stands."""
-    before: Integers
-    """The partition's clock before that record."""
-    clock: Integers
-    """The partition's clock with this reading."""
-
-    @property
-    def latest(self) -> int:
-        """The newest clock of all."""
-        return int(self.clock.max())
-
-    def where(self, chosen: Mask | Integers) -> "Arrivals":
-        """Some of them."""
-        return Arrivals(
-            self.rows[chosen],
-            self.times[chosen],
-            self.levels[chosen],
-            self.offsets[chosen],
-            self.before[chosen],
-            self.clock[chosen],
-        )
 
 
 class Ring:
     """The slots of one policy's open windows, a row per meter."""
 
     def __init__(self, policy: Policy) -> None:
-        self._interval = policy.interval
+        self.interval = policy.interval
         self._hop = policy.hop
         self.slots = policy.slots
         self.hop_slots = policy.hop // policy.interval
@@ -161,11 +51,11 @@ class Ring:
 
     def end(self, begin: Integers) -> Integers:
         """The time at which a ring that begins with this block ends."""
-        return (begin * self.hop_slots + self.length) * self._interval
+        return (begin * self.hop_slots + self.length) * self.interval
 
     def slot(self, arrivals: Arrivals) -> Integers:
         """Which slot, counted from the epoch, a reading belongs to."""
-        return arrivals.times // self._interval
+        return arrivals.times // self.interval
 
     def block(self, arrivals: Arrivals) -> Integers:
         """Which block, counted from the epoch, a reading belongs to."""
@@ -187,60 +77,13 @@ class Ring:
         Precondition: all lie in the ring, which for each record begins with block `begin`, and
         no record steps over a block.
         """
-        self._open(records)
-        doubtful = self._may_meet(records, begin)
-        if doubtful.all() or not doubtful.any():
-            return self._fill(records, first_wins=bool(doubtful.any()))
-        held, stay = self._fill(records.where(np.flatnonzero(~doubtful)), first_wins=False)
-        more, others = self._fill(records.where(np.flatnonzero(doubtful)), first_wins=True)
-        return held + more, stay + others
+        self.open(records)
+        origin = begin * self.hop_slots
+        first = records.starts // self.interval - origin
+        places = Places(records.rows, first, origin % self.length)
+        return fill(self._levels, records, places, self.interval)
 
-    def _fill(self, records: Records, *, first_wins: bool) -> tuple[int, int]:
-        """Put records into their slots: where two may meet in one, the first wins."""
-        each, nth = records.spread()
-        flat, cells = self._levels.reshape(-1), self._cells(records, each, nth)
-        levels = records.levels[each(records.firsts) + nth]
-        holds = levels != ABSENT
-        held = int(np.count_nonzero(holds))
-        fresh = flat[cells] == ABSENT
-        fresh &= holds
-        if not fresh.all():
-            cells, levels = cells[fresh], levels[fresh]
-        if first_wins:
-            cells = cells.reshape(-1)
-            put_first(flat, cells, levels.reshape(-1))
-            return held, distinct(cells)
-        flat[cells] = levels
-        return held, cells.size
-
-    def _cells(self, records: Records, each: Each, nth: Integers) -> Integers:
-        """Where the readings of whole records stand in the flat ring."""
-        first = records.starts // self._interval
-        if (records.intervals == self._interval).all():
-            after = nth
-        else:
-            into = records.starts - first * self._interval
-            after = (each(into) + each(records.intervals) * nth) // self._interval
-        place = each(first % self.length) + after
-        place -= self.length * (place >= self.length)
-        place += each(records.rows * self.length)
-        return place
-
-    def _may_meet(self, records: Records, begin: Integers) -> Mask:
-        """Which records may hold a slot twice, or one that another record holds too."""
-        if records.counts.max(initial=0) <= 1:
-            return np.ones(len(records.rows), dtype=np.bool_)  # to find out is to sort them
-        first = records.starts // self._interval
-        span = records.ends // self._interval - first + 1
-        twice: Mask = span < records.counts
-        first += records.rows * self.length - begin * self.hop_slots
-        order = np.argsort(first)
-        meet = np.flatnonzero(np.diff(first[order]) < span[order][:-1])
-        if len(meet):
-            twice |= np.isin(records.rows, records.rows[order[meet]])
-        return twice
-
-    def _open(self, records: Records) -> None:
+    def open(self, records: Records) -> None:
         """Note the record that touches a block first. Precondition: none steps over a block."""
         block = records.starts // self._hop
         span = records.ends // self._hop - block
@@ -274,15 +117,38 @@ class Ring:
             levels[some, here] = self._levels[rows[some], there]
         return levels
 
+    def strips(self, rows: Integers, begin: Integers, width: int) -> Levels:
+        """What these rings hold, laid out straight, with room up to a width."""
+        strips = np.full((len(rows), width), ABSENT, dtype=self._levels.dtype)
+        for some, there, here in self._stretches(begin * self.hop_slots, self._whole(rows)):
+            strips[some, here] = self._levels[rows[some], there]
+        return strips
+
+    def go_on(self, rows: Integers, begin: Integers, final: Integers, strips: Levels) -> None:
+        """Hold what strips that begin with `begin` hold from `final` on."""
+        self._leave(rows, begin, final)
+        for mine in alike(final - begin):
+            skip = int(final[mine[0]] - begin[mine[0]]) * self.hop_slots
+            first = final[mine] * self.hop_slots
+            for some, there, here in self._stretches(first, self._whole(mine)):
+                part = slice(here.start + skip, here.stop + skip)
+                self._levels[rows[mine[some]], there] = strips[mine[some], part]
+
     def forget(self, rows: Integers, begin: Integers, final: Integers) -> None:
         """Empty the blocks from `begin` up to `final`: no open window covers them any more."""
-        first = begin * self.hop_slots
+        self._leave(rows, begin, final)
         leaving = np.minimum((final - begin) * self.hop_slots, self.length)
-        for some, there, _ in self._stretches(first, leaving):
+        for some, there, _ in self._stretches(begin * self.hop_slots, leaving):
             self._levels[rows[some], there] = ABSENT
+
+    def _leave(self, rows: Integers, begin: Integers, final: Integers) -> None:
+        """No record of these blocks is needed any more."""
         for step in range(self.blocks):
             left = np.flatnonzero(final - begin > step)
             self._opened[rows[left], (begin[left] + step) % self.blocks] = NOT_OPEN
+
+    def _whole(self, rows: Integers) -> Integers:
+        return np.full(len(rows), self.length)
 
     def _stretches(
         self, first: Integers, counts: Integers
@@ -295,9 +161,9 @@ class Ring:
         for some in alike(keys):
             place, count = divmod(int(keys[some[0]]), self.length + 1)
             until_end = min(count, self.length - place)
-            yield some, slice(place, place + until_end), slice(until_end)
+            yield some, slice(place, place + until_end), slice(0, until_end)
             if count > until_end:
-                yield some, slice(count - until_end), slice(until_end, count)
+                yield some, slice(0, count - until_end), slice(until_end, count)
 
     def touched(self) -> Mask:
         """Which rows have an open block."""

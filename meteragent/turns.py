@@ -7,7 +7,8 @@ import numpy as np
 
 from meteragent.arrays import Integers, Mask
 from meteragent.domain import ABSENT, Levels
-from meteragent.ring import Arrivals, Ring
+from meteragent.records import Arrivals
+from meteragent.ring import Ring
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ batch, as it was when its turn came. The obvious twin, one reading after the oth
 the tests.
 """
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,7 +25,8 @@ import numpy as np
 from meteragent.arrays import Integers, Mask, distinct, put_first, run_starts
 from meteragent.domain import ABSENT, Levels
 from meteragent.policy import Policy
-from meteragent.ring import SPARE_ROWS, Arrivals, Records, Ring
+from meteragent.records import Arrivals, Places, Records, fill
+from meteragent.ring import SPARE_ROWS, Ring
 from meteragent.turns import Turns, running_maximum
 
 Some = TypeVar("Some", int, Integers)
@@ -33,10 +34,10 @@ Some = TypeVar("Some", int, Integers)
 UNKNOWN = -(2**62)
 """`next` of a meter that was never heard of."""
 WINDOWS_AT_ONCE = 2**14
-ENOUGH = 500
-"""Windows of which numpy's calls cost less than what they do."""
-TURNS = 8
-"""So many windows of a meter may close one by one; more of a batch take the long way."""
+WINDOWS_AT_A_STRIDE = 8
+STRIDES = 8
+"""In so many strides a meter's windows may close; more of a batch take the long way."""
+STRIP_CELLS = 2**18
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +98,14 @@ class Store:
         Postcondition: the same state, windows and tally as one reading after the other.
         """
         self._meet_first(records)
-        for _ in range(TURNS):
+        for _ in range(STRIDES):
             calm = self._are_in_time(records) & (self._own(records.ends) <= self._begin(records))
             if calm.all():
                 self._put(records, tally)
                 return
             moves = self._are_of(records.rows[~calm], records.rows)
             self._put(records.where(np.flatnonzero(~moves)), tally)
-            records = yield from self._take_turn(records.where(np.flatnonzero(moves)), tally)
+            records = yield from self._stride(records.where(np.flatnonzero(moves)), tally)
         yield from self._add_singly(records.singly(), tally)
 
     def _begin(self, records: Records) -> Integers:
@@ -137,30 +138,75 @@ class Store:
         if len(records.rows):
             tally.count(*self.ring.take(records, self._begin(records)))
 
-    def _take_turn(self, records: Records, tally: Tally) -> Generator[Closed, None, Records]:
-        """Take in what comes before the close of each meter's next window; answer what is left.
+    def _stride(self, records: Records, tally: Tally) -> Generator[Closed, None, Records]:
+        """Close the next few windows of meters whose records come in order; answer what is left.
 
-        Of a meter that steps over windows, or has late readings before that close, all is
-        taken in, the long way.
+        Of a meter that has late readings before that, or leaps ahead, all is taken in, the long
+        way.
         """
         records = records.where(np.argsort(records.rows, kind="stable"))
         begin, first = self._begin(records), np.diff(records.rows, prepend=-1) != 0
-        closed = running_maximum(self._own(records.ends), np.cumsum(first)) > begin
-        later = np.concatenate([[False], closed[:-1]]) & ~first
-        straight = self._are_in_time(records) & (self._own(records.starts) <= begin + 1)
+        reach = np.maximum(self._own(records.ends), begin)
+        reached = running_maximum(reach, np.cumsum(first))
+        earlier = np.where(first, begin, np.concatenate([begin[:1], reached[:-1]]))
+        limit = begin + WINDOWS_AT_A_STRIDE
+        later = earlier > limit
+        closed = (earlier - 1) * self.policy.hop + self.policy.size
+        in_order = (earlier == begin) | (records.starts >= closed)
+        straight = self._are_in_time(records) & in_order & (self._own(records.starts) <= limit)
         crooked = self._are_of(records.rows[~(straight | later)], records.rows)
         if crooked.any():
             theirs = records.where(np.flatnonzero(crooked))
             yield from self._add_singly(theirs.singly(), tally)
             records = records.where(np.flatnonzero(~crooked))
-            begin, later = begin[~crooked], later[~crooked]
-        if not len(records.rows):
-            return records
-        now, after = records.cut(np.where(later, records.starts, self.ring.end(begin)))
-        self._put(now, tally)
-        nth = run_starts(records.rows)
-        yield from self._finish(records.rows[nth], begin[nth], begin[nth] + 1, None)
-        return after
+            later, limit = later[~crooked], limit[~crooked]
+        now, left = records.cut(np.where(later, records.starts, self.ring.end(limit)))
+        yield from self._go_straight(now, tally)
+        return left
+
+    def _go_straight(self, records: Records, tally: Tally) -> Iterator[Closed]:
+        """Close what these close. Precondition: sorted by row; none comes late."""
+        first = run_starts(records.rows)
+        if not len(first):
+            return
+        rows, ends = records.rows[first], np.append(first[1:], len(records.rows))
+        begin = self.next[rows]
+        final = np.maximum(begin, np.maximum.reduceat(self._own(records.ends), first))
+        width = int((final - begin).max()) * self.ring.hop_slots + self.ring.length
+        most = max(1, STRIP_CELLS // width)
+        for low in range(0, len(rows), most):
+            some = slice(low, low + most)
+            mine = records.where(np.arange(first[low], ends[some][-1]))
+            strips = self.ring.strips(rows[some], begin[some], width)
+            rank = np.repeat(np.arange(len(rows[some])), (ends - first)[some])
+            origin = begin[some][rank] * self.ring.hop_slots
+            slot = mine.starts // self.ring.interval - origin
+            places = Places(rank, slot, np.zeros_like(slot))
+            tally.count(*fill(strips, mine, places, self.ring.interval))
+            self.ring.go_on(rows[some], begin[some], final[some], strips)
+            self.next[rows[some]] = final[some]
+            self.ring.open(mine.cut(final[some][rank] * self.policy.hop)[1])
+            closed = self._cut_out(strips, rows[some], begin[some], final[some])
+            if len(closed.rows):
+                yield closed
+
+    def _cut_out(self, strips: Levels, rows: Integers, begin: Integers, final: Integers) -> Closed:
+        """The windows from `begin` up to `final`."""
+        counts = final - begin
+        first = np.cumsum(counts) - counts
+        levels = np.empty((counts.sum(), self.ring.slots), dtype=strips.dtype)
+        for nth in range(counts.max()):
+            some, skip = np.flatnonzero(counts > nth), nth * self.ring.hop_slots
+            levels[first[some] + nth] = strips[some, skip : skip + self.ring.slots]
+        windows = np.repeat(begin - first, counts) + np.arange(len(levels))
+        return self._held(Closed(np.repeat(rows, counts), windows, levels))
+
+    def _held(self, closed: Closed) -> Closed:
+        """If presence is public, those that hold anything."""
+        held = (closed.levels != ABSENT).any(axis=1)
+        if self.policy.presence == "private" or held.all():
+            return closed
+        return Closed(closed.rows[held], closed.windows[held], closed.levels[held])
 
     def _add_singly(self, arrivals: Arrivals, tally: Tally) -> Iterator[Closed]:
         """The long way: each reading by itself."""
@@ -241,7 +287,7 @@ class Store:
             tally.late += int(np.count_nonzero(late))
             arrivals = arrivals.where(~late)
         fresh = self.ring.fresh(arrivals)
-        tally.count(_held(arrivals.levels), distinct(self.ring.cells(arrivals)[fresh]))
+        tally.count(_holding(arrivals.levels), distinct(self.ring.cells(arrivals)[fresh]))
         self.ring.put(arrivals, fresh)
 
     def _close(self, rows: Integers, arrivals: Arrivals, tally: Tally) -> Iterator[Closed]:
@@ -272,7 +318,7 @@ class Store:
         low = int(slots.min(initial=0))
         width = int(slots.max(initial=0)) - low + 1
         cells = turns.rank * width + slots - low
-        tally.count(_held(turns.arrivals.levels), distinct(cells[fresh]))
+        tally.count(_holding(turns.arrivals.levels), distinct(cells[fresh]))
 
     def _finish(
         self, rows: Integers, begin: Integers, final: Integers, turns: Turns | None
@@ -307,10 +353,7 @@ class Store:
             cells = np.searchsorted(wanted, key) * self.ring.slots + slot
             fresh = flat[cells] == ABSENT
             put_first(flat, cells[fresh], level[fresh])
-        if self.policy.presence == "public":
-            held = (levels != ABSENT).any(axis=1)
-            rank, window, levels = rank[held], window[held], levels[held]
-        return Closed(rows[rank], window, levels)
+        return self._held(Closed(rows[rank], window, levels))
 
     def _due(self, begin: Integers, final: Integers) -> tuple[Integers, Integers]:
         """(rank, window) of what the ring may hold, or what is due whatever it holds."""
@@ -320,31 +363,6 @@ class Store:
         return rank, begin[rank] + nth
 
 
-def in_bulk(portions: Iterable[Closed]) -> Iterator[Closed]:
-    """The same windows in fewer portions, for each costs something whatever it holds.
-
-    Precondition: of a row's windows, earlier ones come first. Postcondition: they still do.
-    """
-    held: list[Closed] = []
-    for portion in portions:
-        held.append(portion)
-        if sum(len(one.rows) for one in held) >= ENOUGH:
-            yield _joined(held)
-            held = []
-    if held:
-        yield _joined(held)
-
-
-def _joined(portions: list[Closed]) -> Closed:
-    if len(portions) == 1:
-        return portions[0]
-    rows = np.concatenate([one.rows for one in portions])
-    order = np.argsort(rows, kind="stable")
-    windows = np.concatenate([one.windows for one in portions])
-    levels = np.concatenate([one.levels for one in portions])
-    return Closed(rows[order], windows[order], levels[order])
-
-
-def _held(levels: Levels) -> int:
+def _holding(levels: Levels) -> int:
     """How many readings hold a value."""
     return int(np.count_nonzero(levels != ABSENT))

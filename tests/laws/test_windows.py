@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from meteragent.domain import ABSENT, Domain
 from meteragent.policy import Policy, question
-from meteragent.ring import Records
+from meteragent.records import Records
 from meteragent.window import Store, Tally
 from tests.twins.windows import Windows
 
@@ -74,14 +74,22 @@ def timelines(draw: st.DrawFn, interval: int) -> list[Sent]:
 
 @st.composite
 def rounds(draw: st.DrawFn, interval: int) -> list[Sent]:
-    """Records of a meter or two that go forward without a break: a batch closes many windows."""
+    """Records of a meter or two that go forward: a batch closes many windows.
+
+    Some come later than those after them, a few come twice.
+    """
     spacing = draw(st.sampled_from([interval, interval, 2 * interval]))
     count = draw(st.integers(1, 5))
     meters = draw(st.integers(1, 2))
     start = 10**6 + draw(st.integers(0, 999))
+    times = [start + nth * count * spacing for nth in range(draw(st.integers(20, 60)))]
+    for _ in range(draw(st.integers(0, 3))):
+        late = draw(st.integers(2, len(times) - 1))
+        again = times[late] if draw(st.booleans()) else times.pop(late)
+        times.insert(min(len(times), late + draw(st.integers(0, 6))), again)
     return [
-        Sent(row, start + nth * count * spacing, spacing, (draw(st.integers(0, 100)),) * count, nth)
-        for nth in range(draw(st.integers(20, 60)))
+        Sent(row, time, spacing, (draw(st.integers(0, 100)),) * count, nth)
+        for nth, time in enumerate(times)
         for row in range(meters)
     ]
 
