@@ -10,10 +10,11 @@ in the order of the records, whatever batches they come in. The clock is the new
 time in the partition so far; where the partition is caught up, the wall clock may be it.
 A reading whose windows have all closed is late. The first reading of a slot stays.
 
-In most batches most meters close nothing: their readings go straight into the ring. The
+In most batches most meters close nothing: their readings go straight into the ring. Of
+those whose records come in order, `_stride` lays out the next few windows as one strip. The
 others take the long way, `_close`, which lays out each closing window from the ring and the
-batch, as it was when its turn came. The obvious twin, one reading after the other, is in
-the tests.
+batch, as it was when its turn came. The obvious twin, one reading after the other, is in the
+tests.
 """
 
 from collections.abc import Generator, Iterator

@@ -73,7 +73,7 @@ def cases(*, million: bool, quick: bool) -> list[Case]:
         Case("readings", 1_000, 24),
         Case("readings, 1 partition", 1_000, 24, partitions=1),
         Case("readings, 2 instances", 1_000, 24, instances=2),
-        Case("blocks of 30", 1_000, 48, block=30),
+        Case("blocks of 30", 1_000, 384, block=30),
     ]
     if not million:
         return some

@@ -231,6 +231,7 @@ def test_words_of_other_libraries_are_withheld(said: io.StringIO) -> None:
 def test_a_warning_is_told_without_its_text(said: io.StringIO) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("always")
+        logging.captureWarnings(False)  # noqa: FBT003 - whoever did before, pytest undid it
         log.configure("debug", stream=said)
         warnings.warn(MARKER, UserWarning, stacklevel=1)
     assert lines(said)[0]["logger"] == "py.warnings"
