@@ -170,26 +170,32 @@ class Store:
         first = run_starts(records.rows)
         if not len(first):
             return
-        rows, ends = records.rows[first], np.append(first[1:], len(records.rows))
-        begin = self.next[rows]
+        begin, end = self.next[records.rows[first]], np.append(first[1:], len(records.rows))
         final = np.maximum(begin, np.maximum.reduceat(self._own(records.ends), first))
         width = int((final - begin).max()) * self.ring.hop_slots + self.ring.length
         most = max(1, STRIP_CELLS // width)
-        for low in range(0, len(rows), most):
+        for low in range(0, len(first), most):
             some = slice(low, low + most)
-            mine = records.where(np.arange(first[low], ends[some][-1]))
-            strips = self.ring.strips(rows[some], begin[some], width)
-            rank = np.repeat(np.arange(len(rows[some])), (ends - first)[some])
-            origin = begin[some][rank] * self.ring.hop_slots
-            slot = mine.starts // self.ring.interval - origin
-            places = Places(rank, slot, np.zeros_like(slot))
-            tally.count(*fill(strips, mine, places, self.ring.interval))
-            self.ring.go_on(rows[some], begin[some], final[some], strips)
-            self.next[rows[some]] = final[some]
-            self.ring.open(mine.cut(final[some][rank] * self.policy.hop)[1])
-            closed = self._cut_out(strips, rows[some], begin[some], final[some])
+            mine = records.where(np.arange(first[low], end[some][-1]))
+            closed = self._lay_straight(mine, final[some], width, tally)
             if len(closed.rows):
                 yield closed
+
+    def _lay_straight(self, records: Records, final: Integers, width: int, tally: Tally) -> Closed:
+        """Their rows as strips, and what comes of them up to the window `final` of each."""
+        first = run_starts(records.rows)
+        rows = records.rows[first]
+        begin = self.next[rows]
+        strips = self.ring.strips(rows, begin, width)
+        rank = np.repeat(np.arange(len(rows)), np.diff(first, append=len(records.rows)))
+        slot = records.starts // self.ring.interval - begin[rank] * self.ring.hop_slots
+        places = Places(rank, slot, np.zeros_like(slot))
+        tally.count(*fill(strips, records, places, self.ring.interval))
+        self.ring.go_on(rows, begin, final, strips)
+        self.next[rows] = final
+        _, still_open = records.cut(final[rank] * self.policy.hop)
+        self.ring.open(still_open)
+        return self._cut_out(strips, rows, begin, final)
 
     def _cut_out(self, strips: Levels, rows: Integers, begin: Integers, final: Integers) -> Closed:
         """The windows from `begin` up to `final`."""
