@@ -79,6 +79,10 @@ def test_the_readme_quotes_the_results() -> None:
         f"an hour it would be {noise['1h']} W, of a quarter of an hour {noise['15m']:,} W" in told
     )
     assert f"within {100 * chosen['month_error']:.2f} % in 95 % of months" in told
+    [week] = [p for p in chosen["points"] if (p["window"], p["queries"]) == ("7d", ["avg"])]
+    month = f"{100 * week['month_error']:.2f}"
+    assert f"of a week, which {week['noise_watts']} W of noise" in told
+    assert f"it is within {month} %." in told
     rows = results("tv")["results"]["clean"]["displays"]
     [every_2_s] = [r for r in rows if (r["display"], r["seconds"]) == ("OLED", 2)]
     assert every_2_s["top1"]["share"] == 1
