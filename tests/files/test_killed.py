@@ -76,7 +76,7 @@ def undisturbed(directory: Path) -> tuple[bytes, bytes, list[str]]:
 
 
 @pytest.mark.parametrize(
-    "moments", [pytest.param(15, id="some"), pytest.param(50, id="many", marks=pytest.mark.slow)]
+    "moments", [pytest.param(50, id="some"), pytest.param(300, id="many", marks=pytest.mark.slow)]
 )
 def test_killed_at_any_moment_it_goes_on_as_if_nothing_had_been(
     directory: Path, moments: int
