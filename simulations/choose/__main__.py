@@ -18,7 +18,7 @@ from typing import Any, cast
 from meteragent.units import watts
 from simulations.choose.document import policy_toml, preset, presets_toml
 from simulations.choose.figure import frontier
-from simulations.choose.search import Point, chosen, search
+from simulations.choose.search import Point, Trial, chosen, search, within
 from simulations.choose.standard import compared
 from simulations.kit import command
 from simulations.kit.command import RESULTS, Run
@@ -31,6 +31,8 @@ YARDSTICKS = {
 }
 MEAN = 400.0
 """Watts of a home, day and night, for which a month's error is stated."""
+BILL = 0.01
+"""The error of a month's sum that a bill can bear."""
 
 STANDARD = ("standard_error_watts", "times_smaller")
 SAME_PROMISE = "# standard privacy with the same promise: off by {:,.0f} W, {:,.0f} times as much"
@@ -51,6 +53,7 @@ def simulate(run: Run) -> None:
         "hides": yardstick.hides,
         "max_error_watts": most,
         "points": [_document(point, hide) for point in points],
+        "bills": [_bill(trial) for trial in within(yardstick, BILL, MEAN, run)],
         "chosen": None,
     }
     if found:
@@ -67,6 +70,7 @@ def simulate(run: Run) -> None:
     else:
         print(f"# No policy holds every attack with an error of {most:g} W or less.")
     print(_table(run.results["points"]))
+    print(_bills(run.results["bills"]))
     frontier(run, points, most)
 
 
@@ -95,6 +99,16 @@ def _document(point: Point, hide: str) -> dict[str, Any]:
     }
 
 
+def _bill(trial: Trial) -> dict[str, Any]:
+    return {
+        "window": trial.candidate.window,
+        "noise_watts": trial.candidate.noise,
+        "month_error": round(trial.candidate.month(MEAN), 5),
+        "held": trial.held,
+        "worst": trial.worst.document(),
+    }
+
+
 def _evidence(results: dict[str, Any]) -> str:
     lines = [
         f"# {v['contest']}: {100 * v['success']:.2f} % ({100 * v['low']:.2f} to "
@@ -119,6 +133,15 @@ def _table(points: list[dict[str, Any]]) -> str:
         noise = point["noise_watts"]
         error = "none that was tried" if noise is None else f"{point['error_watts']:,.0f} W"
         lines.append(f"#   {point['window']:>4}  {', '.join(point['queries']):<10}  {error}")
+    return "\n".join(lines)
+
+
+def _bills(bills: list[dict[str, Any]]) -> str:
+    lines = ["#", f"# what a month's sum within {BILL:.0%} in 95 % of months would give away:"]
+    for bill in bills:
+        worst = bill["worst"]
+        told = "nothing" if bill["held"] else f"{worst['contest']}: {worst['success']:.0%}"
+        lines.append(f"#   {bill['window']:>4}  {bill['noise_watts']:>3} W of noise  {told}")
     return "\n".join(lines)
 
 

@@ -53,6 +53,22 @@ def chosen(points: list[Point], most: float) -> Trial | None:
     return next((trial for trial in found if trial.candidate.error <= most), None)
 
 
+def within(yardstick: Yardstick, share: float, mean: float, run: Run) -> list[Trial]:
+    """For every window, what attacks make of as much noise as a month's sum can bear.
+
+    It can bear so much that the sum of a home of `mean` watts is off by no more than `share`.
+    """
+    trials = []
+    for window in yardstick.windows:
+        some = candidate(yardstick, window, yardstick.queries[-1], NOISES[-1])
+        noise = int(some.noise * share / some.month(mean)) + 1
+        while (one := candidate(yardstick, window, some.queries, noise)).month(mean) > share:
+            noise -= 1
+        keys = (NoiseKey(run.draw(2, again).bytes(32)) for again in range(CONFIRMATIONS))
+        trials.append(pooled([Trial(one, yardstick.attack(one.tried, k, run)) for k in keys]))
+    return trials
+
+
 def _point(yardstick: Yardstick, run: Run, window: str, queries: tuple[str, ...]) -> Point:
     """Halve the ladder of noises, then climb it until fresh keys confirm.
 

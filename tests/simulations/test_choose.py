@@ -15,7 +15,7 @@ from meteragent.policy import Policy
 from simulations.choose import document
 from simulations.choose.__main__ import YARDSTICKS
 from simulations.choose.candidate import NOISES, candidate
-from simulations.choose.search import Trial, chosen, pooled, search
+from simulations.choose.search import Trial, chosen, pooled, search, within
 from simulations.choose.standard import CONTENTS, compared
 from simulations.kit.command import Run
 from simulations.kit.yardstick import Estimate, Verdict
@@ -111,6 +111,17 @@ def test_a_months_error_shrinks_with_the_number_of_windows() -> None:
     assert long.month(400) / short.month(400) == pytest.approx(96**0.5)
     deviation = 100 * 2**0.5 / 30**0.5
     assert long.month(400) == pytest.approx(1.96 * deviation / 400, rel=0.01)
+
+
+def test_a_bill_bears_so_much_noise_and_not_a_watt_more(run: Run) -> None:
+    yardstick = Needs()
+    trials = within(yardstick, 0.01, 400, run)
+    assert [trial.candidate.window for trial in trials] == list(yardstick.windows)
+    for trial in trials:
+        one = trial.candidate
+        more = candidate(yardstick, one.window, one.queries, one.noise + 1)
+        assert one.month(400) <= 0.01 < more.month(400)
+        assert trial.held is (one.noise >= LEAST.get((one.window, "avg"), 1e9))
 
 
 def test_standard_privacy_needs_as_much_more_noise_as_its_range_is_wider() -> None:

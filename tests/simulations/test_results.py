@@ -79,13 +79,22 @@ def test_the_readme_quotes_the_results() -> None:
         f"an hour it would be {noise['1h']} W, of a quarter of an hour {noise['15m']:,} W" in told
     )
     assert f"within {100 * chosen['month_error']:.2f} % in 95 % of months" in told
-    [week] = [p for p in chosen["points"] if (p["window"], p["queries"]) == ("7d", ["avg"])]
-    month = f"{100 * week['month_error']:.2f}"
-    assert f"of a week, which {week['noise_watts']} W of noise" in told
-    assert f"it is within {month} %." in told
+    energy = results("utility")["results"]["energy"]
+    homes = [energy[f"preset {hide}"]["homes_for_1_percent"] for hide in YARDSTICKS]
+    assert f"that of {homes[0]} simulated homes together is within 1 %" in told
+    assert f"that of {homes[1]} under `appliances` and of {homes[2]:,} under `presence`" in told
+    least = min(bill["worst"]["success"] for bill in results("choose-presence")["results"]["bills"])
+    assert f"`presence`, in {least:.0%} of all".replace("%", " %") in told
     rows = results("tv")["results"]["clean"]["displays"]
     [every_2_s] = [r for r in rows if (r["display"], r["seconds"]) == ("OLED", 2)]
     assert every_2_s["top1"]["share"] == 1
+
+
+@pytest.mark.parametrize("hide", YARDSTICKS)
+def test_a_single_home_cannot_have_a_precise_bill_and_hide_everything(hide: str) -> None:
+    bills = results(f"choose-{hide}")["results"]["bills"]
+    assert len(bills) == 5
+    assert all(bill["month_error"] <= 0.01 and not bill["held"] for bill in bills)
 
 
 def test_the_command_that_chose_is_the_one_that_is_named() -> None:
