@@ -32,6 +32,7 @@ def page(documents: Sequence[Document], folder: Path) -> str:
         _introduction(documents),
         _contents([name for name, _ in chapters]),
         _settings(documents),
+        _bills(documents),
         *(_chapter(name, found, folder) for name, found in chapters),
         _glossary(),
     ]
@@ -131,6 +132,42 @@ def _setting(document: Document) -> str:
         f"{standard['standard_error_watts']:,.0f} W ({standard['times_smaller']:,.0f} times)",
     )
     return f"<tr>{hides}{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _bills(documents: Sequence[Document]) -> str:
+    """What is given away where a month's sum of one home is to be right."""
+    rows: list[str] = []
+    for document in _of("choose", documents):
+        bills = document["results"].get("bills", [])
+        stake = escape(document["results"]["hides"])
+        first = f'<th scope="rowgroup" rowspan="{len(bills)}">{stake}</th>'
+        rows += [f"<tr>{'' if at else first}{_bill(bill)}</tr>" for at, bill in enumerate(bills)]
+    if not rows:
+        return ""
+    titles = ("what is at stake", "window", "noise", "least resisted", "best attack", "guessing")
+    head = "".join(f'<th scope="col">{text}</th>' for text in titles)
+    return (
+        "<h2>What a precise bill would give away</h2>\n"
+        "<p>As much noise as leaves a month's total of a 400 W home within 1 % in 95 % of months, "
+        "and what the best attack makes of it. Who needs such totals of single homes has to say "
+        "which of these may be known; those of enough homes together are always right.</p>\n"
+        f"<div class=wide><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n"
+        + "\n".join(rows)
+        + "\n</tbody></table></div>"
+    )
+
+
+def _bill(bill: dict[str, Any]) -> str:
+    worst = bill["worst"]
+    low, high = _percent(worst["low"]), _percent(worst["high"])
+    cells = (
+        bill["window"],
+        f"{bill['noise_watts']} W",
+        worst["contest"],
+        f"{_percent(worst['success'])} ({low} to {high})",
+        _percent(worst["chance"]),
+    )
+    return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
 
 
 def _percent(share: str | float) -> str:

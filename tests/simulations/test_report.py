@@ -53,6 +53,19 @@ CHOSEN = {
     },
     "month_error": 0.0126,
     "standard": {"standard_error_watts": 4000.0, "times_smaller": 400.0},
+    "bills": [
+        {
+            "window": "6h",
+            "noise_watts": 15,
+            "worst": {
+                "contest": "evenings <of films>",
+                "success": 0.0123,
+                "low": 0.0111,
+                "high": 0.0135,
+                "chance": 0.005,
+            },
+        }
+    ],
 }
 NONE = {"hides": "who is in", "chosen": None, "max_error_watts": 20.0}
 
@@ -65,6 +78,14 @@ def parsed(tmp_path: Path) -> Tags:
     made(tmp_path, "choose-presence", NONE)
     (tmp_path / "other.json").write_text(json.dumps({"seconds": 1}))
     return Tags(page(results(tmp_path), tmp_path))
+
+
+def test_what_a_precise_bill_gives_away_is_told(tmp_path: Path) -> None:
+    made(tmp_path, "choose-tv-content", CHOSEN)
+    text = page(results(tmp_path), tmp_path)
+    row = "<td>6h</td><td>15 W</td><td>evenings &lt;of films&gt;</td><td>1.23 % (1.11 % to 1.35 %)"
+    assert row in text
+    assert "What a precise bill" not in page([], tmp_path)
 
 
 def test_nothing_is_fetched_from_elsewhere(parsed: Tags) -> None:
