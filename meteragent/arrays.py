@@ -20,6 +20,12 @@ def distinct(values: Integers) -> int:
     return len(ordered) - int(np.count_nonzero(ordered[1:] == ordered[:-1]))
 
 
+def counted(counts: Integers) -> Integers:
+    """0, 1, 2, … up to each of the counts, one after the other."""
+    nth: Integers = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return nth
+
+
 def run_starts(rows: Integers) -> Integers:
     """Where each run of equal rows begins."""
     starts: Integers = np.flatnonzero(np.diff(rows, prepend=-1))

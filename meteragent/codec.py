@@ -10,8 +10,9 @@ from itertools import chain
 
 import numpy as np
 
+from meteragent.arrays import Integers
 from meteragent.chunk import Runs, packed, runs, together
-from meteragent.columns import Integers, Readings, Reason, Reject
+from meteragent.columns import Readings, Reason, Reject
 from meteragent.record import MOST_BYTES, Fields, Refused, judge
 
 CHUNK = 128

@@ -10,13 +10,10 @@ from enum import StrEnum
 from itertools import compress
 
 import numpy as np
-from numpy.typing import NDArray
 
+from meteragent.arrays import Integers, Mask, counted
 from meteragent.domain import Watts
 from meteragent.policy import Policy
-
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 class Reason(StrEnum):
@@ -90,10 +87,8 @@ class Readings:
     @property
     def times(self) -> Integers:
         """The time of each reading, run after run."""
-        firsts = np.cumsum(self.counts) - self.counts
-        nth = np.arange(len(self.watts)) - np.repeat(firsts, self.counts)
         times: Integers = np.repeat(self.starts, self.counts)
-        times += np.repeat(self.intervals, self.counts) * nth
+        times += np.repeat(self.intervals, self.counts) * counted(self.counts)
         return times
 
     def chosen(self, runs: Mask, rejects: list[Reject], next_offset: int) -> "Readings":

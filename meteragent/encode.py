@@ -11,7 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from meteragent.columns import Mask, Reject, Releases, Withheld
+from meteragent.arrays import Mask
+from meteragent.columns import Reject, Releases, Withheld
 from meteragent.domain import Watts
 from meteragent.policy import RELEASE_SCHEMA, Policy
 
@@ -60,11 +61,12 @@ class _Form:
         kinds = list(zip(releases.granted.tolist(), releases.withheld, strict=True))
         if len(set(kinds)) == 1:
             return self._fill(releases, *kinds[0])
-        documents = dict.fromkeys(range(len(kinds)), b"")
+        documents = [b""] * len(kinds)
         for kind in set(kinds):
             some = [at for at, its in enumerate(kinds) if its == kind]
-            documents |= zip(some, self._fill(releases.chosen(some), *kind), strict=True)
-        return list(documents.values())
+            for at, document in zip(some, self._fill(releases.chosen(some), *kind), strict=True):
+                documents[at] = document
+        return documents
 
     def _fill(self, releases: Releases, granted: int, withheld: Withheld) -> list[bytes]:
         """Documents that differ in what fills their holes only: joined, and cut apart again."""

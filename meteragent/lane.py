@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meteragent.arrays import run_starts
-from meteragent.columns import Integers, Mask, Releases, Withheld
+from meteragent.arrays import Integers, Mask, counted, run_starts
+from meteragent.columns import Releases, Withheld
 from meteragent.domain import ABSENT, Watts
 from meteragent.entropy import TAG_BYTES, NoiseKey, tag
 from meteragent.ledger import NEVER, Ledger
@@ -138,7 +138,4 @@ class Lane:
 
 def _nth_of_row(rows: Integers) -> Integers:
     """0 for the first window of each row, 1 for its second, …; rows come in runs."""
-    starts = run_starts(rows)
-    lengths = np.diff(starts, append=len(rows))
-    nth: Integers = np.arange(len(rows)) - np.repeat(starts, lengths)
-    return nth
+    return counted(np.diff(run_starts(rows), append=len(rows)))

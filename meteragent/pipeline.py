@@ -15,7 +15,8 @@ from itertools import compress, count
 
 import numpy as np
 
-from meteragent.columns import Integers, Mask, Readings, Reason, Reject
+from meteragent.arrays import Integers, Mask
+from meteragent.columns import Readings, Reason, Reject
 from meteragent.entropy import NoiseKey
 from meteragent.lane import Assigned, Holding, Lane, Step
 from meteragent.ledger_record import load

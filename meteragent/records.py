@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meteragent.arrays import Integers, Mask, distinct, put_first
+from meteragent.arrays import Integers, Mask, counted, distinct, put_first
 from meteragent.domain import ABSENT, Levels
 
 
@@ -68,18 +68,18 @@ class Records:
         longest = int(self.counts.max(initial=0))
         if (self.counts == longest).all():
             return _as_rows, np.arange(longest)
-        nth = np.arange(self.counts.sum())
-        nth -= np.repeat(np.cumsum(self.counts) - self.counts, self.counts)
-        return lambda column: np.repeat(column, self.counts), nth
+        return self._each, counted(self.counts)
+
+    def _each(self, column: Integers) -> Integers:
+        return np.repeat(column, self.counts)
 
     def singly(self) -> "Arrivals":
         """The same, each reading by itself."""
-        each, nth = self.spread()
-        times = each(self.starts) + each(self.intervals) * nth
-        columns = (each(column) + 0 * nth for column in (self.rows, self.offsets, self.before))
-        rows, offsets, before = (column.reshape(-1) for column in columns)
-        levels, times = self.levels[each(self.firsts) + nth].reshape(-1), times.reshape(-1)
-        return Arrivals(rows, times, levels, offsets, before, np.maximum(before, times))
+        each, nth = self._each, counted(self.counts)
+        times, before = each(self.starts) + each(self.intervals) * nth, each(self.before)
+        levels = self.levels[each(self.firsts) + nth]
+        clock = np.maximum(before, times)
+        return Arrivals(each(self.rows), times, levels, each(self.offsets), before, clock)
 
 
 Each = Callable[[Integers], Integers]

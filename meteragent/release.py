@@ -1,15 +1,13 @@
 """Paid-for windows -> released values: queries, keyed words and noise, for one policy."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from meteragent.arrays import Integers
 from meteragent.domain import Levels, Watts
 from meteragent.entropy import Entropy, NoiseKey, Tags
 from meteragent.mechanism import Words, shared
 from meteragent.policy import Policy
 from meteragent.query import answer
-
-Integers = NDArray[np.int64]
 
 
 class Releaser:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from meteragent.arrays import Integers, Mask, alike, put_first
+from meteragent.arrays import Integers, Mask, alike, counted, put_first
 from meteragent.domain import ABSENT, Levels
 from meteragent.policy import Policy
 from meteragent.records import Arrivals, Places, Records, fill
@@ -90,7 +90,7 @@ class Ring:
         which = np.arange(len(block))
         if span.any():
             which = np.repeat(which, span + 1)
-            block = block[which] + np.arange(len(which)) - (np.cumsum(span + 1) - span - 1)[which]
+            block = block[which] + counted(span + 1)
         cells = records.rows[which] * self.blocks + block % self.blocks
         opened = self._opened.reshape(-1)
         opens = np.flatnonzero(opened[cells] == NOT_OPEN)

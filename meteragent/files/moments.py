@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 from numpy.typing import NDArray
 
-from meteragent.columns import Integers
+from meteragent.arrays import Integers
 from meteragent.errors import InvalidSetting
 from meteragent.record import LATEST
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meteragent.columns import Integers, Readings, Reason, Reject
+from meteragent.arrays import Integers
+from meteragent.columns import Readings, Reason, Reject
 from meteragent.errors import InputDamaged, InvalidSetting
 from meteragent.files.header import Columns, Finder
 from meteragent.files.moments import Moments

@@ -9,19 +9,22 @@ Both are the product's own parts but for what stands here.
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
 from meteragent import cli, lane, pipeline
-from meteragent.columns import Integers, Mask, Releases, Withheld
+from meteragent.columns import Releases, Withheld
 from meteragent.config.kafka import Kafka
 from meteragent.domain import ABSENT, Watts
 from meteragent.kafka import clients
 from meteragent.query import answer
 from meteragent.window import Closed
+
+if TYPE_CHECKING:
+    from meteragent.arrays import Integers, Mask
 
 
 class AtLeastOnce(AIOKafkaProducer):  # type: ignore[misc]
