@@ -105,6 +105,11 @@ class Domain:
         return watts
 
 
+def held(levels: Levels) -> int:
+    """How many readings hold a value."""
+    return int(np.count_nonzero(levels != ABSENT))
+
+
 def _refuse_nonsense(low: Decimal, high: Decimal, width: Decimal) -> None:
     if width <= 0:
         raise InvalidSetting("step", "must be positive", 'write for example "10"')

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from meteragent.arrays import Integers, Mask, counted, run_starts
+from meteragent.closing import Closed
 from meteragent.columns import Releases, Withheld
 from meteragent.domain import ABSENT, Watts
 from meteragent.entropy import TAG_BYTES, NoiseKey, tag
@@ -12,7 +13,7 @@ from meteragent.ledger import NEVER, Ledger
 from meteragent.ledger_record import dump
 from meteragent.policy import Policy
 from meteragent.release import Releaser
-from meteragent.window import Closed, Store
+from meteragent.window import Store
 
 _COLUMNS = 4  # of a meter besides its rings: head, spent, released_until, next
 

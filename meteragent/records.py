@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from meteragent.arrays import Integers, Mask, counted, distinct, put_first
-from meteragent.domain import ABSENT, Levels
+from meteragent.domain import ABSENT, Levels, held
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +138,12 @@ def fill(levels: Levels, records: Records, places: Places, interval: int) -> tup
     doubtful = _may_meet(records, places, interval, levels.shape[1])
     if doubtful.all() or not doubtful.any():
         return _fill(levels, records, places, interval, first_wins=bool(doubtful.any()))
-    held = stay = 0
+    holding = stay = 0
     for some, first_wins in ((np.flatnonzero(~doubtful), False), (np.flatnonzero(doubtful), True)):
         chosen = Places(*(column[some] for column in places))
         found = _fill(levels, records.where(some), chosen, interval, first_wins=first_wins)
-        held, stay = held + found[0], stay + found[1]
-    return held, stay
+        holding, stay = holding + found[0], stay + found[1]
+    return holding, stay
 
 
 def _fill(
@@ -152,18 +152,17 @@ def _fill(
     each, nth = records.spread()
     flat, cells = levels.reshape(-1), _cells(records, places, interval, levels.shape[1], each, nth)
     values = records.levels[each(records.firsts) + nth]
-    holds = values != ABSENT
-    held = int(np.count_nonzero(holds))
+    holding = held(values)
     fresh = flat[cells] == ABSENT
-    fresh &= holds
+    fresh &= values != ABSENT
     if not fresh.all():
         cells, values = cells[fresh], values[fresh]
     if first_wins:
         cells = cells.reshape(-1)
         put_first(flat, cells, values.reshape(-1))
-        return held, distinct(cells)
+        return holding, distinct(cells)
     flat[cells] = values
-    return held, cells.size
+    return holding, cells.size
 
 
 def _cells(

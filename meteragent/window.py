@@ -12,9 +12,8 @@ A reading whose windows have all closed is late. The first reading of a slot sta
 
 In most batches most meters close nothing: their readings go straight into the ring. Of
 those whose records come in order, `_stride` lays out the next few windows as one strip. The
-others take the long way, `_close`, which lays out each closing window from the ring and the
-batch, as it was when its turn came. The obvious twin, one reading after the other, is in the
-tests.
+others take the long way, `_close`, reading by reading. What windows hold as they close is in
+`closing`; the obvious twin, one reading after the other, is in the tests.
 """
 
 from collections.abc import Generator, Iterator
@@ -24,11 +23,11 @@ from typing import TypeVar
 import numpy as np
 
 from meteragent.arrays import Integers, Mask, distinct, put_first, run_starts
-from meteragent.domain import ABSENT, Levels
+from meteragent.closing import Closed, Turns, cut_out, lay_out, running_maximum
+from meteragent.domain import held
 from meteragent.policy import Policy
 from meteragent.records import Arrivals, Places, Records, fill
 from meteragent.ring import SPARE_ROWS, Ring
-from meteragent.turns import Turns, running_maximum
 
 Some = TypeVar("Some", int, Integers)
 
@@ -39,16 +38,6 @@ WINDOWS_AT_A_STRIDE = 8
 STRIDES = 8
 """In so many strides a meter's windows may close; more of a batch take the long way."""
 STRIP_CELLS = 2**18
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """Windows that have closed, by row and then by time; no empty one if presence is public."""
-
-    rows: Integers
-    windows: Integers
-    levels: Levels
-    """levels[window, slot]"""
 
 
 @dataclass(slots=True)
@@ -177,11 +166,11 @@ class Store:
         for low in range(0, len(first), most):
             some = slice(low, low + most)
             mine = records.where(np.arange(first[low], end[some][-1]))
-            closed = self._lay_straight(mine, final[some], width, tally)
-            if len(closed.rows):
-                yield closed
+            yield from self._lay_straight(mine, final[some], width, tally)
 
-    def _lay_straight(self, records: Records, final: Integers, width: int, tally: Tally) -> Closed:
+    def _lay_straight(
+        self, records: Records, final: Integers, width: int, tally: Tally
+    ) -> Iterator[Closed]:
         """Their rows as strips, and what comes of them up to the window `final` of each."""
         first = run_starts(records.rows)
         rows = records.rows[first]
@@ -195,25 +184,7 @@ class Store:
         self.next[rows] = final
         _, still_open = records.cut(final[rank] * self.policy.hop)
         self.ring.open(still_open)
-        return self._cut_out(strips, rows, begin, final)
-
-    def _cut_out(self, strips: Levels, rows: Integers, begin: Integers, final: Integers) -> Closed:
-        """The windows from `begin` up to `final`."""
-        counts = final - begin
-        first = np.cumsum(counts) - counts
-        levels = np.empty((counts.sum(), self.ring.slots), dtype=strips.dtype)
-        for nth in range(counts.max()):
-            some, skip = np.flatnonzero(counts > nth), nth * self.ring.hop_slots
-            levels[first[some] + nth] = strips[some, skip : skip + self.ring.slots]
-        windows = np.repeat(begin - first, counts) + np.arange(len(levels))
-        return self._held(Closed(np.repeat(rows, counts), windows, levels))
-
-    def _held(self, closed: Closed) -> Closed:
-        """If presence is public, those that hold anything."""
-        held = (closed.levels != ABSENT).any(axis=1)
-        if self.policy.presence == "private" or held.all():
-            return closed
-        return Closed(closed.rows[held], closed.windows[held], closed.levels[held])
+        yield from self._told(cut_out(self.ring, strips, rows, begin, final))
 
     def _add_singly(self, arrivals: Arrivals, tally: Tally) -> Iterator[Closed]:
         """The long way: each reading by itself."""
@@ -294,7 +265,7 @@ class Store:
             tally.late += int(np.count_nonzero(late))
             arrivals = arrivals.where(~late)
         fresh = self.ring.fresh(arrivals)
-        tally.count(_holding(arrivals.levels), distinct(self.ring.cells(arrivals)[fresh]))
+        tally.count(held(arrivals.levels), distinct(self.ring.cells(arrivals)[fresh]))
         self.ring.put(arrivals, fresh)
 
     def _close(self, rows: Integers, arrivals: Arrivals, tally: Tally) -> Iterator[Closed]:
@@ -306,7 +277,7 @@ class Store:
         final = np.maximum(final, turns.seen_by[last])
         turns = turns.where(turns.blocks >= turns.seen_by)
         tally.late += len(arrivals.rows) - len(turns.rank)
-        self._count(turns, begin, tally)
+        tally.count(*turns.count(self.ring, begin))
         yield from self._finish(rows, begin, final, turns)
         still_open = turns.arrivals.where(turns.blocks >= final[turns.rank])
         self.ring.put(still_open, self.ring.fresh(still_open))
@@ -318,58 +289,18 @@ class Store:
         reach = np.maximum(opens, self.next[arrivals.rows])
         return Turns(arrivals, rank, self.ring.block(arrivals), running_maximum(reach, rank))
 
-    def _count(self, turns: Turns, begin: Integers, tally: Tally) -> None:
-        slots = self.ring.slot(turns.arrivals)
-        beyond = slots >= begin[turns.rank] * self.ring.hop_slots + self.ring.length
-        fresh = self.ring.fresh(turns.arrivals) | (beyond & (turns.arrivals.levels != ABSENT))
-        low = int(slots.min(initial=0))
-        width = int(slots.max(initial=0)) - low + 1
-        cells = turns.rank * width + slots - low
-        tally.count(_holding(turns.arrivals.levels), distinct(cells[fresh]))
-
     def _finish(
         self, rows: Integers, begin: Integers, final: Integers, turns: Turns | None
     ) -> Iterator[Closed]:
         """Decide the windows from `begin` up to `final`."""
-        closed = self._lay_out(rows, begin, final, turns)
+        closed = lay_out(self.ring, rows, begin, final, turns, most=self._most())
         self.ring.forget(rows, begin, final)
         self.next[rows] = final
+        yield from self._told(closed)
+
+    def _told(self, closed: Closed) -> Iterator[Closed]:
+        """What is to be told of windows that have closed: if presence is public, no empty ones."""
+        if self.policy.presence == "public":
+            closed = closed.without_empty()
         if len(closed.rows):
             yield closed
-
-    def _lay_out(
-        self, rows: Integers, begin: Integers, final: Integers, turns: Turns | None
-    ) -> Closed:
-        """The content of each window as it closes.
-
-        Windows beyond the ring hold readings of this batch only; if presence is public,
-        those that nothing touches are passed over.
-        """
-        low = int(begin.min())
-        width = int(final.max()) - low + 1
-        seen = [] if turns is None else list(turns.seen(self.ring, final))
-        keys = [rank * width + window - low for rank, window, _, _ in seen]
-        due_rank, due_window = self._due(begin, final)
-        wanted = due_rank * width + due_window - low
-        if keys:
-            wanted = np.unique(np.concatenate([*keys, wanted]))
-        rank, window = wanted // width, wanted % width + low
-        levels = self.ring.windows(rows[rank], begin[rank], window)
-        flat = levels.reshape(-1)
-        for (_, _, slot, level), key in zip(seen, keys, strict=True):
-            cells = np.searchsorted(wanted, key) * self.ring.slots + slot
-            fresh = flat[cells] == ABSENT
-            put_first(flat, cells[fresh], level[fresh])
-        return self._held(Closed(rows[rank], window, levels))
-
-    def _due(self, begin: Integers, final: Integers) -> tuple[Integers, Integers]:
-        """(rank, window) of what the ring may hold, or what is due whatever it holds."""
-        count = np.minimum(final - begin, self._most())
-        rank = np.repeat(np.arange(len(begin)), count)
-        nth = np.arange(len(rank)) - np.repeat(np.cumsum(count) - count, count)
-        return rank, begin[rank] + nth
-
-
-def _holding(levels: Levels) -> int:
-    """How many readings hold a value."""
-    return int(np.count_nonzero(levels != ABSENT))

@@ -16,12 +16,12 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
 from meteragent import cli, lane, pipeline
+from meteragent.closing import Closed
 from meteragent.columns import Releases, Withheld
 from meteragent.config.kafka import Kafka
 from meteragent.domain import ABSENT, Watts
 from meteragent.kafka import clients
 from meteragent.query import answer
-from meteragent.window import Closed
 
 if TYPE_CHECKING:
     from meteragent.arrays import Integers, Mask

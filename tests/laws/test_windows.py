@@ -3,6 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from meteragent.domain import ABSENT, Domain
 from meteragent.policy import Policy, question
 from meteragent.records import Records
-from meteragent.window import Store, Tally
+from meteragent.window import STRIP_CELLS, Store, Tally
 from tests.twins.windows import Windows
 
 SECOND = 1000
@@ -87,8 +88,9 @@ def rounds(draw: st.DrawFn, interval: int) -> list[Sent]:
         late = draw(st.integers(2, len(times) - 1))
         again = times[late] if draw(st.booleans()) else times.pop(late)
         times.insert(min(len(times), late + draw(st.integers(0, 6))), again)
+    behind = draw(st.integers(0, 9)) * interval
     return [
-        Sent(row, time, spacing, (draw(st.integers(0, 100)),) * count, nth)
+        Sent(row, time - row * behind, spacing, (draw(st.integers(0, 100)),) * count, nth)
         for nth, time in enumerate(times)
         for row in range(meters)
     ]
@@ -129,7 +131,9 @@ def test_columns_do_what_one_reading_after_the_other_does(
 def test_columns_do_so_where_a_batch_holds_many_windows_of_known_meters(
     policy: Policy, data: st.DataObject
 ) -> None:
-    keep_step(policy, cut(data.draw(rounds(policy.interval)), [2]), data)
+    cells = data.draw(st.sampled_from([1, STRIP_CELLS]))  # each meter by itself, or together
+    with patch("meteragent.window.STRIP_CELLS", cells):
+        keep_step(policy, cut(data.draw(rounds(policy.interval)), [2]), data)
 
 
 def keep_step(policy: Policy, batches: list[list[Sent]], data: st.DataObject) -> None:
