@@ -1,7 +1,7 @@
 """The columnar windows do what one reading after the other does, whatever the batches."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from unittest.mock import patch
 
@@ -81,7 +81,7 @@ def rounds(draw: st.DrawFn, interval: int) -> list[Sent]:
     """
     spacing = draw(st.sampled_from([interval, interval, 2 * interval]))
     count = draw(st.integers(1, 5))
-    meters = draw(st.integers(1, 2))
+    meters = draw(st.integers(1, 3))
     start = 10**6 + draw(st.integers(0, 999))
     times = [start + nth * count * spacing for nth in range(draw(st.integers(20, 60)))]
     for _ in range(draw(st.integers(0, 3))):
@@ -132,8 +132,9 @@ def test_columns_do_so_where_a_batch_holds_many_windows_of_known_meters(
     policy: Policy, data: st.DataObject
 ) -> None:
     cells = data.draw(st.sampled_from([1, STRIP_CELLS]))  # each meter by itself, or together
+    policy = replace(policy, idle=policy.idle + 100 * SECOND)  # so that none closes another's
     with patch("meteragent.window.STRIP_CELLS", cells):
-        keep_step(policy, cut(data.draw(rounds(policy.interval)), [2]), data)
+        keep_step(policy, cut(data.draw(rounds(policy.interval)), [3]), data)
 
 
 def keep_step(policy: Policy, batches: list[list[Sent]], data: st.DataObject) -> None:
