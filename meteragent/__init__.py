@@ -7,22 +7,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from meteragent.domain import Domain as Domain
-    from meteragent.entropy import Entropy as Entropy
-    from meteragent.entropy import NoiseKey as NoiseKey
-    from meteragent.ledger import Ledger as Ledger
-    from meteragent.mechanism import TruncatedGeometric as TruncatedGeometric
-    from meteragent.terms import Terms as Terms
+    from meteragent.privacy.domain import Domain as Domain
+    from meteragent.privacy.entropy import Entropy as Entropy
+    from meteragent.privacy.entropy import NoiseKey as NoiseKey
+    from meteragent.privacy.ledger import Ledger as Ledger
+    from meteragent.privacy.mechanism import TruncatedGeometric as TruncatedGeometric
+    from meteragent.privacy.terms import Terms as Terms
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Domain": "domain",
-    "Entropy": "entropy",
-    "Ledger": "ledger",
-    "NoiseKey": "entropy",
-    "Terms": "terms",
-    "TruncatedGeometric": "mechanism",
+    "Domain": "privacy.domain",
+    "Entropy": "privacy.entropy",
+    "Ledger": "privacy.ledger",
+    "NoiseKey": "privacy.entropy",
+    "Terms": "privacy.terms",
+    "TruncatedGeometric": "privacy.mechanism",
 }
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - the names are those of _HOME

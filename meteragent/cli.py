@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 
 from meteragent import __version__
-from meteragent.exits import Exit, report, table
-from meteragent.files import arguments as files
+from meteragent.commands import arguments as files
+from meteragent.commands.exits import Exit, report, table
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,9 +6,9 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable
 
+from meteragent.commands.exits import Exit, report
 from meteragent.config import Config, load, refuse_unreadable
 from meteragent.errors import MeterAgentError
-from meteragent.exits import Exit, report
 
 
 def run(arguments: Namespace) -> Exit:

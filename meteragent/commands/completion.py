@@ -4,8 +4,8 @@ import sys
 from argparse import Namespace
 
 from meteragent.cli import parser
-from meteragent.completion import script
-from meteragent.exits import Exit
+from meteragent.commands.exits import Exit
+from meteragent.commands.shells import script
 
 
 def run(arguments: Namespace) -> Exit:

@@ -3,8 +3,8 @@
 import sys
 from argparse import Namespace
 
+from meteragent.commands.exits import Exit
 from meteragent.config.reference import reference
-from meteragent.exits import Exit
 
 
 def run(_: Namespace) -> Exit:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from textwrap import wrap
 
+from meteragent.commands.exits import Exit
+from meteragent.commands.layout import Row, columns, table
 from meteragent.commands.settings import settings
 from meteragent.config import Config
 from meteragent.config.policy import choice
-from meteragent.exits import Exit
-from meteragent.explain import explain
-from meteragent.explanation import EXPLANATION_SCHEMA, Answer, Choice, Explanation, Seen
-from meteragent.layout import Row, columns, table
-from meteragent.words import factor, listed, significant
+from meteragent.explain.explain import explain
+from meteragent.explain.explanation import EXPLANATION_SCHEMA, Answer, Choice, Explanation, Seen
+from meteragent.explain.words import factor, listed, significant
 
 ERRORS = ("noise", "error", "at minimum", "90 %", "at minimum", "bits", "times", "plus")
 MEASURES = (

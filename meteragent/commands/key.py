@@ -3,8 +3,8 @@
 import sys
 from argparse import Namespace
 
-from meteragent import keyfile
-from meteragent.exits import Exit
+from meteragent.commands.exits import Exit
+from meteragent.config import keyfile
 
 
 def run(arguments: Namespace) -> Exit:

@@ -11,14 +11,11 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+from meteragent.commands.exits import Exit
+from meteragent.commands.layout import Row, columns, table
 from meteragent.config import Config, load
 from meteragent.errors import InvalidSetting, LedgerDamaged
-from meteragent.exits import Exit
-from meteragent.files.ledger import Kept, look
-from meteragent.layout import Row, columns, table
-from meteragent.ledger import NEVER
-from meteragent.policy import policy_of
-from meteragent.statement import (
+from meteragent.explain.statement import (
     Account,
     Shelf,
     Statement,
@@ -27,7 +24,10 @@ from meteragent.statement import (
     statement,
     totals,
 )
-from meteragent.words import per_watt_text, power_text, time_text
+from meteragent.explain.words import per_watt_text, power_text, time_text
+from meteragent.files.ledger import Kept, look
+from meteragent.privacy.ledger import NEVER
+from meteragent.privacy.policy import policy_of
 
 RADIUS = Decimal(100)
 """At which epsilon is told where no configuration says another: its default."""

@@ -6,15 +6,15 @@ from argparse import Namespace
 
 from prometheus_client import ProcessCollector
 
-from meteragent import log
-from meteragent.agent import Agent
+from meteragent.commands.exits import Exit
 from meteragent.config import Config, load
-from meteragent.exits import Exit
-from meteragent.loop import run_until_done
-from meteragent.metrics import Monitor
-from meteragent.notify import reporting
-from meteragent.status import Status
-from meteragent.web import serving
+from meteragent.kafka.agent import Agent
+from meteragent.kafka.loop import run_until_done
+from meteragent.watch import log
+from meteragent.watch.metrics import Monitor
+from meteragent.watch.notify import reporting
+from meteragent.watch.status import Status
+from meteragent.watch.web import serving
 
 SELDOM = (20_000, 20, 50)
 """A poll makes thousands of objects that die at once; to look for cycles among them costs a tenth

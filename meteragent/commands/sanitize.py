@@ -7,21 +7,21 @@ from contextlib import ExitStack, closing
 from datetime import UTC
 from pathlib import Path
 
-from meteragent.columns import Reason, Withheld
+from meteragent.commands.exits import Exit
 from meteragent.commands.settings import settings
 from meteragent.config import Config
-from meteragent.entropy import NoiseKey
 from meteragent.errors import FileRefused, InputDamaged, InputReplaced, KeyRefused
-from meteragent.exits import Exit
-from meteragent.files.decode import Mapping
-from meteragent.files.header import Columns
 from meteragent.files.job import Job, Places
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
-from meteragent.files.moments import Moments, zone_of
 from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Stream
 from meteragent.files.source import Source
 from meteragent.files.totals import Totals
+from meteragent.formats.decode import Mapping
+from meteragent.formats.header import Columns
+from meteragent.formats.moments import Moments, zone_of
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.stream.columns import Reason, Withheld
 
 MAPPING = (
     *("meter", "meter_column", "time_column", "value_column", "time_format", "timezone", "unit"),

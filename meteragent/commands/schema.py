@@ -4,8 +4,8 @@ import json
 import sys
 from argparse import Namespace
 
-from meteragent import schema
-from meteragent.exits import Exit
+from meteragent.commands.exits import Exit
+from meteragent.formats import schema
 
 SCHEMAS = {
     "reading": schema.reading_schema,

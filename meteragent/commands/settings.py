@@ -5,9 +5,9 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+from meteragent.commands.arguments import POLICY
 from meteragent.config import Config, from_document, load
 from meteragent.errors import ConfigRefused, InvalidSetting
-from meteragent.files.arguments import POLICY
 
 
 def settings(arguments: Namespace) -> Config:

@@ -5,8 +5,8 @@ import os
 import sys
 from argparse import Namespace
 
+from meteragent.commands.exits import Exit
 from meteragent.config import load
-from meteragent.exits import Exit
 from meteragent.kafka import topics
 
 

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationInfo
 
+from meteragent.config.secretfile import SecretFile
 from meteragent.errors import InvalidSetting
-from meteragent.exact import decimal
-from meteragent.secretfile import SecretFile
-from meteragent.units import duration, watts, whole
+from meteragent.privacy.exact import decimal
+from meteragent.privacy.units import duration, watts, whole
 
 CREDENTIAL = "credential:"
 """`credential:NAME` is the file NAME in the directory of the service manager's credentials."""

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from meteragent.config.model import Config
 from meteragent.config.problems import dotted, problems
+from meteragent.config.secretfile import SecretFile
 from meteragent.config.tree import PREFIX, is_secret, settings, variable
 from meteragent.errors import ConfigRefused, InvalidSetting
-from meteragent.secretfile import SecretFile
 
 Document = dict[str, Any]
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, model_validator
 
-from meteragent import keyfile
+from meteragent.config import keyfile
 from meteragent.config.fields import (
     Batch,
     Duration,
@@ -25,10 +25,10 @@ from meteragent.config.fields import (
 from meteragent.config.kafka import Kafka
 from meteragent.config.policy import PolicySettings
 from meteragent.config.secrets import once, pair, text_of
-from meteragent.entropy import NoiseKey
 from meteragent.errors import InvalidSetting, KeyRefused
-from meteragent.policy import Policy
-from meteragent.units import format_duration
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.units import format_duration
 
 
 def _some_policies(given: object) -> object:

@@ -19,11 +19,11 @@ from meteragent.config.fields import (
     setting,
 )
 from meteragent.config.presets import filled, presets
-from meteragent.domain import Domain
 from meteragent.errors import InvalidSetting
-from meteragent.explanation import Choice
-from meteragent.policy import Policy, Question, per_watt, question
-from meteragent.query import query
+from meteragent.explain.explanation import Choice
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.policy import Policy, Question, per_watt, question
+from meteragent.privacy.query import query
 
 PUBLIC_COVERAGE = Decimal("0.8")
 _OURS = {"size": "window", "costs": "queries"}

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from meteragent.config.fields import Exact, Refused, Settings, Text, Watts
 from meteragent.errors import InvalidSetting
-from meteragent.words import power_text
+from meteragent.explain.words import power_text
 
 FILE = "presets.toml"
 PROVISIONAL = "provisional"
@@ -72,7 +72,7 @@ class Preset(Settings):
 @cache
 def presets() -> dict[str, Preset]:
     """All of them, by name, in the order of the file."""
-    text = (files("meteragent") / FILE).read_text("utf-8")
+    text = (files("meteragent") / "config" / FILE).read_text("utf-8")
     return {
         name: Preset.model_validate(table)
         for name, table in tomllib.loads(text, parse_float=Decimal).items()

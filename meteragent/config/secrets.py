@@ -7,8 +7,8 @@ which only the environment may set.
 from pydantic import SecretStr
 
 from meteragent.config.fields import Settings
+from meteragent.config.secretfile import SecretFile
 from meteragent.errors import InvalidSetting
-from meteragent.secretfile import SecretFile
 
 
 def text_of(field: str, given: SecretStr | None, file: SecretFile | None) -> str | None:

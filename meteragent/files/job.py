@@ -17,16 +17,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from meteragent.config import Config
-from meteragent.encode import Encoder
-from meteragent.entropy import NoiseKey
 from meteragent.errors import InputDamaged, InputReplaced
-from meteragent.files.decode import Lines, Mapping, decoder_of
 from meteragent.files.ledger import SqliteLedger, Standing
 from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Form, Sink, Writer
 from meteragent.files.source import Block, Source
-from meteragent.pipeline import Assigned, Counts, Pipeline, Step
-from meteragent.record import LATEST
+from meteragent.formats.decode import Lines, Mapping, decoder_of
+from meteragent.formats.encode import Encoder
+from meteragent.formats.record import LATEST
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.stream.pipeline import Assigned, Counts, Pipeline, Step
 
 NEVER_IDLE = 2**45
 """Milliseconds by which no two clocks differ."""

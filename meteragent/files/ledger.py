@@ -22,7 +22,7 @@ from pathlib import Path
 
 from meteragent.errors import FileRefused, LedgerBusy, LedgerDamaged
 from meteragent.files.totals import Totals
-from meteragent.pipeline import START, Position
+from meteragent.stream.pipeline import START, Position
 
 IN_MEMORY = ":memory:"
 _APPLICATION = 0x6D747241  # "mtrA"

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from meteragent.units import format_duration
+from meteragent.privacy.units import format_duration
 
 _SECONDS_BETWEEN = 0.2
 _WIDTH = 24

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 
 from meteragent.errors import FileRefused
-from meteragent.policy import Policy
+from meteragent.privacy.policy import Policy
 
 Form = Literal["json", "csv"]
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from meteragent.errors import InputDamaged, InputReplaced
-from meteragent.record import MOST_BYTES
+from meteragent.formats.record import MOST_BYTES
 
 LINES = 2**12
 """Lines that are worked on together."""

@@ -7,10 +7,10 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 
 from meteragent.config import Config
-from meteragent.entropy import NoiseKey
-from meteragent.events import Listener
 from meteragent.kafka.intake import Intake
-from meteragent.pipeline import Assigned, Position
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.stream.pipeline import Assigned, Position
+from meteragent.watch.events import Listener
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,16 @@ from aiokafka import ConsumerRebalanceListener, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
 from meteragent.config import Config
-from meteragent.entropy import NoiseKey
 from meteragent.errors import PartitionsChanged
-from meteragent.events import Listener, Rebalanced
 from meteragent.kafka import clients
 from meteragent.kafka.assignor import SteadyAssignor
 from meteragent.kafka.estate import Estate, Surroundings
+from meteragent.kafka.loop import unless
 from meteragent.kafka.pulse import Pulse
 from meteragent.kafka.worker import Worker
-from meteragent.loop import unless
-from meteragent.partition import Event
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.stream.partition import Event
+from meteragent.watch.events import Listener, Rebalanced
 
 POLL_MS = 100
 TICK_SECONDS = 1.0

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from aiokafka import ConsumerRecord
 
-from meteragent.codec import Decoder
-from meteragent.encode import Encoder, reject_document
-from meteragent.events import BatchTaken, Listener, WindowsDecided
+from meteragent.formats.codec import Decoder
+from meteragent.formats.encode import Encoder, reject_document
 from meteragent.kafka.outbox import Outbox
-from meteragent.pipeline import Counts, Pipeline, Position, Step
+from meteragent.stream.pipeline import Counts, Pipeline, Position, Step
+from meteragent.watch.events import BatchTaken, Listener, WindowsDecided
 
 
 class Intake:

@@ -10,7 +10,7 @@ from aiokafka.structs import OffsetAndMetadata
 
 from meteragent.config.kafka import Kafka
 from meteragent.kafka.restore import metadata
-from meteragent.pipeline import Position
+from meteragent.stream.pipeline import Position
 
 Record = tuple[bytes, bytes]
 """(key, value)"""

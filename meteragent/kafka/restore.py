@@ -15,7 +15,7 @@ from aiokafka.structs import OffsetAndMetadata
 from meteragent.config.kafka import Kafka
 from meteragent.errors import ForeignCommit, TopicReplaced
 from meteragent.kafka import clients
-from meteragent.pipeline import START, Position
+from meteragent.stream.pipeline import START, Position
 
 _MARK = "meteragent/1"
 

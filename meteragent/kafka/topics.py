@@ -17,7 +17,7 @@ from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 from meteragent.config import Config
 from meteragent.errors import BrokerRefused, BrokerUnreachable, TopicsUnfit
 from meteragent.kafka import clients
-from meteragent.units import format_duration
+from meteragent.privacy.units import format_duration
 
 FOREVER = -1
 SOON = 100

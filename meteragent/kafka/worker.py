@@ -14,19 +14,19 @@ from functools import partial
 
 from aiokafka import ConsumerRecord, TopicPartition
 
-from meteragent.events import (
+from meteragent.kafka import clients, restore
+from meteragent.kafka.estate import Estate, Surroundings
+from meteragent.kafka.intake import Intake
+from meteragent.kafka.outbox import Outbox, send_all
+from meteragent.stream.partition import Command, Event, Life, State
+from meteragent.stream.pipeline import Pipeline, Position
+from meteragent.watch.events import (
     PartitionFailed,
     PartitionMoved,
     PartitionRestored,
     TransactionAbandoned,
     TransactionEnded,
 )
-from meteragent.kafka import clients, restore
-from meteragent.kafka.estate import Estate, Surroundings
-from meteragent.kafka.intake import Intake
-from meteragent.kafka.outbox import Outbox, send_all
-from meteragent.partition import Command, Event, Life, State
-from meteragent.pipeline import Pipeline, Position
 
 FIRST_RETRY_SECONDS = 0.2
 LAST_RETRY_SECONDS = 15.0

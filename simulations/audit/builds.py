@@ -13,10 +13,11 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from meteragent import cli, query
-from meteragent.domain import Domain
-from meteragent.entropy import Entropy, Tags, WindowWords
-from meteragent.mechanism import TruncatedGeometric, Words
+from meteragent import cli
+from meteragent.privacy import query
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.entropy import Entropy, Tags, WindowWords
+from meteragent.privacy.mechanism import TruncatedGeometric, Words
 
 CUT = 4.0
 """Scale lengths beyond which a careless sampler cuts its noise: 1 draw in 55 lies there."""

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from meteragent.units import watts
+from meteragent.privacy.units import watts
 from simulations.choose.document import policy_toml, preset, presets_toml
 from simulations.choose.figure import frontier
 from simulations.choose.search import Point, Trial, chosen, search, within
@@ -37,7 +37,7 @@ BILL = 0.01
 STANDARD = ("standard_error_watts", "times_smaller")
 SAME_PROMISE = "# standard privacy with the same promise: off by {:,.0f} W, {:,.0f} times as much"
 
-PRESETS = Path(__file__).parents[2] / "meteragent" / "presets.toml"
+PRESETS = Path(__file__).parents[2] / "meteragent" / "config" / "presets.toml"
 
 
 def simulate(run: Run) -> None:

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from meteragent.config.policy import PolicySettings
-from meteragent.policy import Policy
-from meteragent.units import duration, format_watts
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.units import duration, format_watts
 from simulations.kit.product import ENOUGH, FOR_EVER, typical_error
 from simulations.kit.traces import DAY
 from simulations.kit.yardstick import Yardstick

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from meteragent.entropy import NoiseKey
+from meteragent.privacy.entropy import NoiseKey
 from simulations.choose.candidate import NOISES, Candidate, candidate
 from simulations.kit.command import Run
 from simulations.kit.yardstick import Estimate, Verdict, Yardstick

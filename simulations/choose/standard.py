@@ -9,8 +9,8 @@ equally well: what standard privacy cannot do is to promise it.
 from dataclasses import dataclass
 from typing import Any
 
-from meteragent.exact import NANO
-from meteragent.policy import Policy
+from meteragent.privacy.exact import NANO
+from meteragent.privacy.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)

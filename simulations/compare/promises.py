@@ -22,8 +22,8 @@ from typing import Any
 
 from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import presets
-from meteragent.exact import NANO
-from meteragent.mechanism import TruncatedGeometric
+from meteragent.privacy.exact import NANO
+from meteragent.privacy.mechanism import TruncatedGeometric
 
 TYPICAL = 400.0
 """Watts around which a home's averages lie: noise that exceeds the range is cut off at its ends."""

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 from scipy.spatial.distance import cdist
 
-from meteragent import query
-from meteragent.domain import Domain
-from meteragent.entropy import NoiseKey
-from meteragent.policy import question
+from meteragent.privacy import query
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import question
 from simulations.kit.product import policy, release
 from simulations.kit.traces import Trace
 from simulations.tv.attacks import Scores

@@ -6,8 +6,8 @@ What remains is to compare likelihoods, and those are known exactly too: nobody 
 import numpy as np
 from numpy.typing import NDArray
 
-from meteragent.policy import Policy
-from meteragent.query import answer
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.query import answer
 from simulations.demo.street import FILM_BEGINS, FILM_SLOTS, FILMS, Street
 
 Belief = NDArray[np.float64]

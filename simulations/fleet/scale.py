@@ -18,15 +18,15 @@ import numpy as np
 from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from meteragent.columns import Readings
 from meteragent.config.kafka import Kafka
-from meteragent.domain import Domain
-from meteragent.encode import Encoder
-from meteragent.entropy import NoiseKey
+from meteragent.formats.encode import Encoder
 from meteragent.kafka import clients, restore
 from meteragent.kafka.outbox import send
-from meteragent.pipeline import Assigned, Pipeline
-from meteragent.policy import Policy, per_watt, question
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy, per_watt, question
+from meteragent.stream.columns import Readings
+from meteragent.stream.pipeline import Assigned, Pipeline
 
 INTERVAL = 10_000
 WINDOW = 900_000

@@ -18,9 +18,9 @@ from typing import cast
 import numpy as np
 
 from meteragent.config.load import from_document
-from meteragent.ledger import Ledger
-from meteragent.metrics import Monitor
-from meteragent.pipeline import Holding, Pipeline, Position
+from meteragent.privacy.ledger import Ledger
+from meteragent.stream.pipeline import Holding, Pipeline, Position
+from meteragent.watch.metrics import Monitor
 
 MOST_SECONDS = 0.1
 BEHIND = (0, 1, 7, 24, 48, 72, 95)

@@ -20,10 +20,10 @@ from itertools import chain, islice
 from statistics import median
 from typing import TypeVar
 
-from meteragent.closing import Closed
-from meteragent.codec import Decoder
-from meteragent.encode import Encoder
-from meteragent.lane import Lane, Step
+from meteragent.formats.codec import Decoder
+from meteragent.formats.encode import Encoder
+from meteragent.stream.closing import Closed
+from meteragent.stream.lane import Lane, Step
 from simulations.fleet.scale import WINDOW, pipeline
 from simulations.fleet.traffic import Fleet, Trouble, portions
 

@@ -5,7 +5,7 @@ Homes with people, appliances, heat pumps, cars and panels are simulated, or rea
 appliances, for people, for days away, and for charges of a car.
 """
 
-from meteragent.entropy import NoiseKey
+from meteragent.privacy.entropy import NoiseKey
 from simulations.home import pictures, real, steps, watching, weighing
 from simulations.home.house import Home
 from simulations.home.policies import MINUTE, plain

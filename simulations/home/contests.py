@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from meteragent.entropy import NoiseKey
-from meteragent.policy import Policy
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy
 from simulations.home.appliances import Use, power
 from simulations.home.house import BEGIN, Home, Life
 from simulations.home.likelihood import Pair, answers, rates, released_levels

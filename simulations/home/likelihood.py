@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from meteragent.entropy import NoiseKey
-from meteragent.exact import NANO
-from meteragent.policy import Policy
-from meteragent.query import answer
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.exact import NANO
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.query import answer
 from simulations.kit.product import release
 from simulations.kit.statistics import Share
 from simulations.kit.traces import Trace, Watts

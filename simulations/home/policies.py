@@ -8,10 +8,10 @@ import numpy as np
 
 from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import presets
-from meteragent.domain import Domain
-from meteragent.entropy import NoiseKey
-from meteragent.policy import Policy, Question, question
-from meteragent.query import query
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy, Question, question
+from meteragent.privacy.query import query
 from simulations.kit import product
 from simulations.kit.product import Released, release
 from simulations.kit.traces import DAY, Trace

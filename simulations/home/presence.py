@@ -11,7 +11,7 @@ from math import exp, log
 import numpy as np
 from numpy.typing import NDArray
 
-from meteragent.policy import Policy
+from meteragent.privacy.policy import Policy
 from simulations.home.house import Life
 from simulations.home.likelihood import Floats, Mask, answers, rates, released_levels
 from simulations.home.people import MINUTES

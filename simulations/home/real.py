@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from meteragent.entropy import NoiseKey
+from meteragent.privacy.entropy import NoiseKey
 from simulations.home.edges import TUNINGS, Floats, Score, Signature, detect, score
 from simulations.home.policies import CLEAN, MINUTE, plain
 from simulations.home.readers import Recorded, recorded

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from meteragent.entropy import NoiseKey
-from meteragent.policy import Policy
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy
 from simulations.home.edges import (
     TUNINGS,
     Floats,

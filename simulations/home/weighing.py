@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from meteragent.entropy import NoiseKey
-from meteragent.policy import Policy
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy
 from simulations.home.contests import Street
 from simulations.home.house import Home
 from simulations.home.policies import HOUR, MINUTE, all_presets, plain

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from meteragent.entropy import NoiseKey
-from meteragent.policy import Policy
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy
 from simulations.home.contests import (
     HOURS,
     Street,

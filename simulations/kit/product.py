@@ -10,12 +10,12 @@ from decimal import Decimal
 
 import numpy as np
 
-from meteragent.columns import Readings, Releases
-from meteragent.domain import Domain
-from meteragent.entropy import NoiseKey
-from meteragent.mechanism import TruncatedGeometric
-from meteragent.pipeline import Assigned, Pipeline
-from meteragent.policy import Policy, Question
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.mechanism import TruncatedGeometric
+from meteragent.privacy.policy import Policy, Question
+from meteragent.stream.columns import Readings, Releases
+from meteragent.stream.pipeline import Assigned, Pipeline
 from simulations.kit.traces import DAY, Integers, Trace, Watts
 
 FOR_EVER = 2**45

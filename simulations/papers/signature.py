@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from meteragent.domain import Domain
-from meteragent.entropy import NoiseKey
-from meteragent.policy import Policy, question
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy, question
 from simulations.kit.command import Run
 from simulations.kit.product import policy, release
 from simulations.kit.statistics import Share

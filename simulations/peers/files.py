@@ -25,14 +25,14 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from meteragent.config import Config, from_document
-from meteragent.entropy import KEY_BYTES, NoiseKey
-from meteragent.files.decode import Mapping, decoder_of
-from meteragent.files.header import Columns
 from meteragent.files.job import Job, Places
 from meteragent.files.ledger import SqliteLedger
-from meteragent.files.moments import Moments
 from meteragent.files.sink import File
 from meteragent.files.source import Source
+from meteragent.formats.decode import Mapping, decoder_of
+from meteragent.formats.header import Columns
+from meteragent.formats.moments import Moments
+from meteragent.privacy.entropy import KEY_BYTES, NoiseKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

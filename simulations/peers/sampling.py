@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meteragent import Domain, Entropy, Ledger, NoiseKey, Terms, TruncatedGeometric
-from meteragent.entropy import KEY_BYTES, TAG_BYTES
-from meteragent.query import answer, query
+from meteragent.privacy.entropy import KEY_BYTES, TAG_BYTES
+from meteragent.privacy.query import answer, query
 
 if TYPE_CHECKING:
     from collections.abc import Callable

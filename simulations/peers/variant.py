@@ -15,16 +15,17 @@ import numpy as np
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
-from meteragent import cli, lane, pipeline
-from meteragent.closing import Closed
-from meteragent.columns import Releases, Withheld
+from meteragent import cli
 from meteragent.config.kafka import Kafka
-from meteragent.domain import ABSENT, Watts
 from meteragent.kafka import clients
-from meteragent.query import answer
+from meteragent.privacy.domain import ABSENT, Watts
+from meteragent.privacy.query import answer
+from meteragent.stream import lane, pipeline
+from meteragent.stream.closing import Closed
+from meteragent.stream.columns import Releases, Withheld
 
 if TYPE_CHECKING:
-    from meteragent.arrays import Integers, Mask
+    from meteragent.privacy.arrays import Integers, Mask
 
 
 class AtLeastOnce(AIOKafkaProducer):  # type: ignore[misc]

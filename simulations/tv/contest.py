@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from meteragent import query
-from meteragent.entropy import NoiseKey
-from meteragent.policy import Policy
+from meteragent.privacy import query
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy
 from simulations.kit.product import release
 from simulations.kit.statistics import Share
 from simulations.kit.traces import Trace

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from meteragent.exact import NANO
-from meteragent.policy import Policy
+from meteragent.privacy.exact import NANO
+from meteragent.privacy.policy import Policy
 from simulations.tv.attacks import Scores
 
 Levels = NDArray[np.float64]

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-from meteragent.domain import Domain
-from meteragent.entropy import NoiseKey
-from meteragent.policy import Policy, question
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy, question
 from simulations.kit.command import Run
 from simulations.kit.product import policy, typical_error
 from simulations.tv.attacks import correlation, elastic

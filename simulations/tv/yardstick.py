@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from meteragent.entropy import NoiseKey
-from meteragent.policy import Policy
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy
 from simulations.kit.command import Run
 from simulations.kit.traces import DAY
 from simulations.kit.yardstick import Estimate, Verdict

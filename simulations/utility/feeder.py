@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from meteragent.entropy import NoiseKey
+from meteragent.privacy.entropy import NoiseKey
 from simulations.home.house import Home
 from simulations.home.policies import HOUR, MINUTE, all_presets, plain
 from simulations.kit.command import Run

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meteragent.entropy import NoiseKey
-from meteragent.policy import Policy
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy
 from simulations.home.house import Home
 from simulations.home.policies import HOUR, MINUTE, all_presets, plain
 from simulations.kit.command import Run

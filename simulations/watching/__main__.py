@@ -19,7 +19,7 @@ from pathlib import Path
 
 from deploy.grafana import draw
 from meteragent import config as configuration
-from meteragent import keyfile
+from meteragent.config import keyfile
 from meteragent.kafka import topics
 from simulations.local_kafka import broker
 from simulations.watching.load import Load, config

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from meteragent.events import PartitionFailed
-from meteragent.status import Status
-from meteragent.web import serving
+from meteragent.watch.events import PartitionFailed
+from meteragent.watch.status import Status
+from meteragent.watch.web import serving
 from tests.browser.chromium import Tab, chromium
-from tests.status.stage import BEGIN, MINUTE, Stage, block, config
+from tests.watch.stage import BEGIN, MINUTE, Stage, block, config
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -24,7 +24,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from fleet import QUICK
 from local_broker import Broker
 
-from meteragent import keyfile
+from meteragent.config import keyfile
 from simulations.demo.street import INTERVAL, street
 from simulations.fleet.replay import readings
 from tests.deploy.image import ROOT, STAGES, USER, Cell, owned

@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 from deploy.helm import schema
-from meteragent import config, keyfile
+from meteragent import config
+from meteragent.config import keyfile
 from meteragent.config.fields import Settings
 from tests.deploy import helm, schemas
 

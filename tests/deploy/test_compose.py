@@ -14,7 +14,7 @@ import yaml
 
 from meteragent import config
 from meteragent.cli import parser
-from meteragent.units import duration
+from meteragent.privacy.units import duration
 from tests.deploy import dockerfile, schemas
 
 ROOT = Path(__file__).resolve().parents[2]

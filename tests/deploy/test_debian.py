@@ -14,7 +14,7 @@ import pytest
 from fleet import QUICK
 from local_broker import Broker
 
-from meteragent import keyfile
+from meteragent.config import keyfile
 from tests.deploy.image import DOCKERFILE, ROOT, made
 from tests.deploy.test_image import (  # noqa: F401 - run once more, with this module's image
     cell,

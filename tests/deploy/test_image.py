@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from meteragent import keyfile
+from meteragent.config import keyfile
 from tests.deploy import dockerfile
 from tests.deploy.image import DOCKERFILE, ROOT, STAGES, USER, Cell, owned
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from meteragent.notify import Manager, Report, reporting
+from meteragent.watch.notify import Manager, Report, reporting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ import pytest
 
 from meteragent import config
 from meteragent.cli import parser
-from meteragent.exits import Exit
-from meteragent.units import duration
+from meteragent.commands.exits import Exit
+from meteragent.privacy.units import duration
 
 SYSTEMD = Path(__file__).resolve().parents[2] / "deploy" / "systemd"
 UNIT = SYSTEMD / "meteragent.service"

@@ -72,10 +72,10 @@ def test_the_wheel_holds_the_package_and_nothing_else(made: Path) -> None:
     assert names - info == package
     assert package >= {
         "meteragent/py.typed",
-        "meteragent/mechanism.md",
-        "meteragent/page/index.html",
-        "meteragent/page/script.js",
-        "meteragent/page/style.css",
+        "meteragent/privacy/mechanism.md",
+        "meteragent/watch/page/index.html",
+        "meteragent/watch/page/script.js",
+        "meteragent/watch/page/style.css",
     }
 
 

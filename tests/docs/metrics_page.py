@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from prometheus_client import CollectorRegistry, ProcessCollector
 
 from meteragent.config.load import from_document
-from meteragent.gauges import Constants, Present
-from meteragent.metrics import Monitor
+from meteragent.watch.gauges import Constants, Present
+from meteragent.watch.metrics import Monitor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from prometheus_client.registry import Collector
 
     from meteragent.config import Config
-    from meteragent.pipeline import Pipeline
+    from meteragent.stream.pipeline import Pipeline
 
 _INTRODUCTION = """\
 # Metrics

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meteragent.cli import parser
+from meteragent.commands.exits import Exit
 from meteragent.commands.schema import SCHEMAS
 from meteragent.config.reference import reference
-from meteragent.exits import Exit
 from tests.docs.metrics_page import metrics
 
 if TYPE_CHECKING:

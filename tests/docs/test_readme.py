@@ -8,10 +8,10 @@ import jsonschema
 import pytest
 
 from meteragent.cli import parser
-from meteragent.completion import places
+from meteragent.commands.shells import places
 from meteragent.config import load
-from meteragent.partition import diagram
-from meteragent.schema import reading_schema, release_schema
+from meteragent.formats.schema import reading_schema, release_schema
+from meteragent.stream.partition import diagram
 from tests.docs.pages import FOLDER, pages
 
 ROOT = Path(__file__).resolve().parents[2]

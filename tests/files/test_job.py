@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meteragent.config import from_document
-from meteragent.entropy import NoiseKey
 from meteragent.files import source
-from meteragent.files.decode import Mapping
-from meteragent.files.header import Columns
 from meteragent.files.job import Job, Places
 from meteragent.files.ledger import SqliteLedger
-from meteragent.files.moments import Moments
 from meteragent.files.sink import Stream
 from meteragent.files.source import LINES, Source
+from meteragent.formats.decode import Mapping
+from meteragent.formats.header import Columns
+from meteragent.formats.moments import Moments
+from meteragent.privacy.entropy import NoiseKey
 from tests.files.given import BEGIN
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from meteragent.cli import main
+from meteragent.commands.exits import Exit
 from meteragent.config import load
-from meteragent.exits import Exit
 from meteragent.files.ledger import SqliteLedger
-from meteragent.ledger import Ledger
-from meteragent.ledger_record import dump
+from meteragent.privacy.ledger import Ledger
+from meteragent.privacy.ledger_record import dump
 from tests.files.given import CONFIGURATION, SETTINGS, contents, lively, write_key
 
 Said = pytest.CaptureFixture[str]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 from collections import Counter
 
-from meteragent.columns import Reason, Reject
 from meteragent.files.progress import Progress
 from meteragent.files.totals import Totals
-from meteragent.pipeline import Counts
-from meteragent.window import Tally
+from meteragent.stream.columns import Reason, Reject
+from meteragent.stream.pipeline import Counts
+from meteragent.stream.window import Tally
 
 
 class Terminal(io.StringIO):

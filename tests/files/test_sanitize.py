@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any, TextIO
 import pytest
 
 from meteragent.cli import main, parser
+from meteragent.commands.arguments import POLICY
+from meteragent.commands.exits import Exit
 from meteragent.commands.sanitize import MAPPING
 from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import presets
-from meteragent.encode import Encoder
-from meteragent.exits import Exit
-from meteragent.files.arguments import POLICY
 from meteragent.files.job import Job
 from meteragent.files.ledger import SqliteLedger
 from meteragent.files.source import Source
+from meteragent.formats.encode import Encoder
 from tests.files.given import (
     BEGIN,
     CONFIGURATION,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from meteragent.errors import InputDamaged, InputReplaced
 from meteragent.files import source
 from meteragent.files.source import Block, Source
-from meteragent.record import MOST_BYTES
+from meteragent.formats.record import MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ import pytest
 from meteragent.errors import FileRefused, LedgerBusy, LedgerDamaged
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger, Standing
 from meteragent.files.totals import Totals
-from meteragent.pipeline import Position
+from meteragent.stream.pipeline import Position
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError
 
 from meteragent import config as configuration
-from meteragent import keyfile
+from meteragent.config import keyfile
 from meteragent.kafka import topics
 from meteragent.kafka.restore import parse
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
-from meteragent.codec import Decoder
-from meteragent.encode import Encoder, reject_document
-from meteragent.ledger_record import load as load_accounts
-from meteragent.pipeline import Assigned, Pipeline
+from meteragent.formats.codec import Decoder
+from meteragent.formats.encode import Encoder, reject_document
+from meteragent.privacy.ledger_record import load as load_accounts
+from meteragent.stream.pipeline import Assigned, Pipeline
 
 if TYPE_CHECKING:
     from meteragent.config import Config

@@ -20,12 +20,12 @@ from fleet import QUICK, Fleet, watching
 from load import Load, produce
 from oracle import assert_exactly_once, read
 
-from meteragent import events
-from meteragent.agent import Agent
 from meteragent.errors import LedgerDamaged, PartitionsChanged, TopicReplaced, TopicsUnfit
 from meteragent.kafka import clients, group, restore
-from meteragent.partition import State
-from meteragent.pipeline import Position
+from meteragent.kafka.agent import Agent
+from meteragent.stream.partition import State
+from meteragent.stream.pipeline import Position
+from meteragent.watch import events
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

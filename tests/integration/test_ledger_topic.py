@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from meteragent.agent import Agent
 from meteragent.cli import main
+from meteragent.commands.exits import Exit
 from meteragent.config import load
-from meteragent.exits import Exit
+from meteragent.config.keyfile import create
 from meteragent.kafka import accounts, topics
+from meteragent.kafka.agent import Agent
 from meteragent.kafka.migrate import home_of
-from meteragent.keyfile import create
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from aiokafka.errors import GroupCoordinatorNotAvailableError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
 from local_broker import new_topic
 
-from tests.simulation.kafka_model import OFFSETS, Busy, Fenced, Identity, Kafka
+from tests.schedules.kafka_model import OFFSETS, Busy, Fenced, Identity, Kafka
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

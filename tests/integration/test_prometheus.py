@@ -16,7 +16,7 @@ from deploy.grafana.layout import ANNOTATIONS
 from deploy.grafana.source import Source, filled
 from deploy.prometheus.recorded import RECORDED
 from deploy.prometheus.rules import ALERTS
-from meteragent import keyfile
+from meteragent.config import keyfile
 from simulations.watching.load import Load, config
 from simulations.watching.prometheus import prometheus
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from meteragent.agent import Agent
 from meteragent.cli import main
+from meteragent.commands.exits import Exit
 from meteragent.config import Config, load
-from meteragent.exits import Exit
+from meteragent.kafka.agent import Agent
 from tests.files.given import CONFIGURATION, lively, write_key
 
 if TYPE_CHECKING:

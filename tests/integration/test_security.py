@@ -18,7 +18,7 @@ from load import Load, produce
 from local_broker import Broker
 from oracle import assert_exactly_once
 
-from meteragent.exits import Exit
+from meteragent.commands.exits import Exit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -12,10 +12,10 @@ from urllib.request import urlopen
 import pytest
 from fleet import Fleet
 
-from meteragent.agent import Agent
-from meteragent.metrics import Monitor
-from meteragent.status import Status
-from meteragent.web import serving
+from meteragent.kafka.agent import Agent
+from meteragent.watch.metrics import Monitor
+from meteragent.watch.status import Status
+from meteragent.watch.web import serving
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,13 +13,13 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from meteragent.agent import Agent
 from meteragent.config import Config, load
+from meteragent.config.keyfile import create
 from meteragent.errors import NotDrained, TopicsUnfit
 from meteragent.kafka import restore, topics
+from meteragent.kafka.agent import Agent
 from meteragent.kafka.migrate import migrate
-from meteragent.keyfile import create
-from meteragent.ledger_record import load as load_accounts
+from meteragent.privacy.ledger_record import load as load_accounts
 
 if TYPE_CHECKING:
     from pathlib import Path

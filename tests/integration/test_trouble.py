@@ -16,7 +16,7 @@ from load import Load, produce
 from local_broker import NOT_RUNNING, Broker
 from oracle import assert_exactly_once, assert_paid
 
-from meteragent.exits import Exit
+from meteragent.commands.exits import Exit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -17,8 +17,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from fleet import QUICK, Agent, Fleet
 from prometheus_client.parser import text_string_to_metric_families
 
-from meteragent import keyfile
-from tests.status.browse import get
+from meteragent.config import keyfile
+from tests.watch.browse import get
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -2,12 +2,12 @@
 
 import asyncio
 
-from meteragent.codec import Decoder
-from meteragent.domain import Domain
-from meteragent.entropy import NoiseKey
+from meteragent.formats.codec import Decoder
 from meteragent.kafka.intake import Intake
-from meteragent.pipeline import Assigned, Pipeline
-from meteragent.policy import Policy, question
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy, question
+from meteragent.stream.pipeline import Assigned, Pipeline
 
 MINUTE = 60_000
 POLICY = Policy(

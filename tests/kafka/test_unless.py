@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from meteragent.loop import unless
+from meteragent.kafka.loop import unless
 
 
 def test_what_comes_of_work_is_answered() -> None:

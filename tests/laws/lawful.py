@@ -15,12 +15,12 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from meteragent.domain import ABSENT
-from meteragent.query import Windows
+from meteragent.privacy.domain import ABSENT
+from meteragent.privacy.query import Windows
 
 if TYPE_CHECKING:
-    from meteragent.domain import Levels
-    from meteragent.query import Answers, Query
+    from meteragent.privacy.domain import Levels
+    from meteragent.privacy.query import Answers, Query
 
 GRIDS = [(np.int8, 1), (np.int8, 9), (np.int8, 127), (np.int16, 2400), (np.int32, 100_000)]
 SLOTS = [1, 2, 3, 4, 5, 7, 12, 90, 100]

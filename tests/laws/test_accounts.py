@@ -15,9 +15,9 @@ from hypothesis.stateful import (
     rule,
 )
 
-from meteragent.ledger import NEVER, Ledger
-from meteragent.ledger_record import dump, load
-from meteragent.terms import REACH_BACK, Terms
+from meteragent.privacy.ledger import NEVER, Ledger
+from meteragent.privacy.ledger_record import dump, load
+from meteragent.privacy.terms import REACH_BACK, Terms
 from tests.twins.accounts import Account
 
 BEGIN = 10**6  # in windows: far from the epoch, near enough to read

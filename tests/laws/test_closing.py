@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.columns import Readings, Reason
-from meteragent.domain import Domain
-from meteragent.entropy import NoiseKey
-from meteragent.pipeline import START, Assigned, Pipeline, Position, Step
-from meteragent.policy import Policy, per_watt, question
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy, per_watt, question
+from meteragent.stream.columns import Readings, Reason
+from meteragent.stream.pipeline import START, Assigned, Pipeline, Position, Step
 
 SECOND, MINUTE, DAY = 1000, 60_000, 86_400_000
 KEY = NoiseKey(b"\7" * 32)

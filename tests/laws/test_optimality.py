@@ -16,15 +16,15 @@ from qif import mechanism as mechanisms
 from qif import utility
 
 from meteragent import Domain, TruncatedGeometric
-from meteragent.leakage import absolute, remap, squared, zero_one
-from meteragent.query import answer, query
+from meteragent.explain.leakage import absolute, remap, squared, zero_one
+from meteragent.privacy.query import answer, query
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from meteragent.leakage import Floats, Loss
+    from meteragent.explain.leakage import Floats, Loss
 
 EPSILON = 0.3
 SOLVED = 1e-6  # the tolerance of the solver

@@ -12,8 +12,8 @@ from qif import channel, measure
 from qif import mechanism as mechanisms
 
 from meteragent import Domain, TruncatedGeometric
-from meteragent.leakage import multiplicative_capacity
-from meteragent.query import NAMED, Query, answer, query
+from meteragent.explain.leakage import multiplicative_capacity
+from meteragent.privacy.query import NAMED, Query, answer, query
 from tests.laws.test_queries import mean_half_even
 
 if TYPE_CHECKING:

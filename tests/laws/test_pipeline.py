@@ -9,11 +9,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.columns import Readings, Reason, Reject
-from meteragent.domain import Domain
-from meteragent.entropy import NoiseKey
-from meteragent.pipeline import START, Assigned, Pipeline, Position, Step
-from meteragent.policy import Policy, per_watt, question
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy, per_watt, question
+from meteragent.stream.columns import Readings, Reason, Reject
+from meteragent.stream.pipeline import START, Assigned, Pipeline, Position, Step
 
 SECOND = 1000
 KEY = NoiseKey(bytes(range(32)))

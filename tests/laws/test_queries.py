@@ -15,14 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.query import NAMED, Query, query
+from meteragent.privacy.query import NAMED, Query, query
 from tests.laws.lawful import broken_laws, pairs_of_windows, percentiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from meteragent.domain import Levels
-    from meteragent.query import Answers, Windows
+    from meteragent.privacy.domain import Levels
+    from meteragent.privacy.query import Answers, Windows
 
 PERCENTILES = ["p0", "p5", "p29", "p50", "p95", "p99.9", "p99.999999"]
 

@@ -1,7 +1,7 @@
 """All windows of small worlds, every pair and every output, in fractions: no rounding.
 
 `mechanism.matrix` with a fraction for alpha is the law that `TruncatedGeometric` samples
-(`tests/core/test_mechanism.py` ties the two); `private.breach` judges it from outside.
+(`tests/privacy/test_mechanism.py` ties the two); `private.breach` judges it from outside.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from meteragent import Domain, TruncatedGeometric
-from meteragent.domain import ABSENT
-from meteragent.mechanism import matrix
-from meteragent.query import NAMED, Query, answer, query
+from meteragent.privacy.domain import ABSENT
+from meteragent.privacy.mechanism import matrix
+from meteragent.privacy.query import NAMED, Query, answer, query
 from tests.laws.private import all_windows, breach, private, public, together
 from tests.laws.test_queries import mean_half_even
 

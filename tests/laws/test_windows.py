@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.domain import ABSENT, Domain
-from meteragent.policy import Policy, question
-from meteragent.records import Records
-from meteragent.window import STRIP_CELLS, Store, Tally
+from meteragent.privacy.domain import ABSENT, Domain
+from meteragent.privacy.policy import Policy, question
+from meteragent.stream.records import Records
+from meteragent.stream.window import STRIP_CELLS, Store, Tally
 from tests.twins.windows import Windows
 
 SECOND = 1000
@@ -133,7 +133,7 @@ def test_columns_do_so_where_a_batch_holds_many_windows_of_known_meters(
 ) -> None:
     cells = data.draw(st.sampled_from([1, STRIP_CELLS]))  # each meter by itself, or together
     policy = replace(policy, idle=policy.idle + 100 * SECOND)  # so that none closes another's
-    with patch("meteragent.window.STRIP_CELLS", cells):
+    with patch("meteragent.stream.window.STRIP_CELLS", cells):
         keep_step(policy, cut(data.draw(rounds(policy.interval)), [3]), data)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from meteragent.exact import NANO
+from meteragent.privacy.exact import NANO
 from simulations.audit import __main__ as audit
 from simulations.audit import worlds
 from simulations.audit.builds import BUILDS

@@ -10,8 +10,8 @@ import pytest
 
 from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import Preset
-from meteragent.entropy import NoiseKey
-from meteragent.policy import Policy
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy
 from simulations.choose import document
 from simulations.choose.__main__ import YARDSTICKS
 from simulations.choose.candidate import NOISES, candidate

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from meteragent.domain import Domain
-from meteragent.entropy import NoiseKey
-from meteragent.mechanism import TruncatedGeometric
-from meteragent.policy import question
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.mechanism import TruncatedGeometric
+from meteragent.privacy.policy import question
 from simulations.home.appliances import USED, Use, power
 from simulations.home.contests import Street, days_away, moved_uses, name_the_hour, single_uses
 from simulations.home.edges import added, signature

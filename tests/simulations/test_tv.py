@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from meteragent.cli import main as meteragent
-from meteragent.codec import Decoder
-from meteragent.domain import Domain
-from meteragent.entropy import NoiseKey
-from meteragent.exits import Exit
-from meteragent.mechanism import TruncatedGeometric
-from meteragent.policy import question
+from meteragent.commands.exits import Exit
+from meteragent.formats.codec import Decoder
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.mechanism import TruncatedGeometric
+from meteragent.privacy.policy import question
 from simulations.kit.command import Run
 from simulations.kit.product import policy, release
 from simulations.kit.statistics import Share

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from meteragent.entropy import NoiseKey
+from meteragent.privacy.entropy import NoiseKey
 from simulations.home.house import Home
 from simulations.home.policies import MINUTE, plain, preset
 from simulations.kit.command import SEED, Run
@@ -20,7 +20,7 @@ from simulations.utility.forecast import TEST, forecast
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from meteragent.policy import Policy
+    from meteragent.privacy.policy import Policy
 
 KEY = NoiseKey(bytes(range(32)))
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meteragent import Domain, Entropy, NoiseKey, TruncatedGeometric
-from meteragent.entropy import tag
-from meteragent.query import answer, query
+from meteragent.privacy.entropy import tag
+from meteragent.privacy.query import answer, query
 from tests.twins import noise as twin
 
 if TYPE_CHECKING:

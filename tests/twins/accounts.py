@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from meteragent.terms import Terms
+    from meteragent.privacy.terms import Terms
 
 
 class Grant(NamedTuple):

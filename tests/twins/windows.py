@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from meteragent.policy import Policy
+from meteragent.privacy.policy import Policy
 
 
 @dataclass

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
-from meteragent.codec import Decoder
 from meteragent.commands.run import SELDOM
-from meteragent.loop import run_until_done
-from meteragent.record import BLOCK, READING
+from meteragent.formats.codec import Decoder
+from meteragent.formats.record import BLOCK, READING
+from meteragent.kafka.loop import run_until_done
 
 AT_ONCE = 5_000
 

@@ -1,0 +1,103 @@
+"""How a command ends: one line per problem, and a code that scripts can tell apart."""
+
+import sys
+from enum import IntEnum
+from errno import EACCES, EDQUOT, EFBIG, ENOSPC
+from typing import Self
+
+from meteragent.errors import (
+    BrokerRefused,
+    ConfigRefused,
+    FileRefused,
+    ForeignCommit,
+    InputDamaged,
+    InvalidSetting,
+    KeyRefused,
+    LedgerDamaged,
+    MeterAgentError,
+    TopicReplaced,
+    TopicsUnfit,
+)
+from meteragent.watch import trace
+
+
+class Exit(IntEnum):
+    """The exit codes, each with its meaning."""
+
+    meaning: str
+
+    OK = 0, "done"
+    BUG = 1, "something unexpected: please report it"
+    USAGE = 2, "the command line makes no sense"
+    CONFIGURATION = 3, "a setting is refused"
+    KEY = 4, "the noise key is missing, malformed or open to others"
+    UNAVAILABLE = 5, "brokers cannot be reached, or another thing that may work later"
+    DENIED = 6, "brokers refuse: log-in or authorisation"
+    DATA = 7, "input or ledger cannot be read"
+    FILE = 8, "a file cannot be read or written"
+    TOPICS = 9, "topics are missing, or not as they must be"
+    INTERRUPTED = 130, "stopped by Ctrl-C"
+    PIPE = 141, "whoever read the output has gone"
+
+    def __new__(cls, code: int, meaning: str) -> Self:
+        """An exit code with its meaning."""
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
+
+
+CODES: tuple[tuple[type[BaseException], Exit], ...] = (
+    (ConfigRefused, Exit.CONFIGURATION),
+    (InvalidSetting, Exit.CONFIGURATION),
+    (KeyRefused, Exit.KEY),
+    (LedgerDamaged, Exit.DATA),
+    (BrokerRefused, Exit.DENIED),
+    (TopicsUnfit, Exit.TOPICS),
+    (ForeignCommit, Exit.TOPICS),
+    (TopicReplaced, Exit.TOPICS),
+    (InputDamaged, Exit.DATA),
+    (FileRefused, Exit.FILE),
+    (BrokenPipeError, Exit.PIPE),
+    (OSError, Exit.FILE),
+    (KeyboardInterrupt, Exit.INTERRUPTED),
+)
+"""The first that matches; of others, what is retriable is `UNAVAILABLE`."""
+
+
+def code_of(error: BaseException) -> Exit:
+    """The code that a command ends with when this stopped it."""
+    code = next((code for kind, code in CODES if isinstance(error, kind)), Exit.BUG)
+    retriable = isinstance(error, MeterAgentError) and error.retriable
+    return Exit.UNAVAILABLE if retriable else code
+
+
+def report(error: BaseException) -> Exit:
+    """Say on standard error what went wrong, without a traceback; answer with the code."""
+    code = code_of(error)
+    if code not in {Exit.INTERRUPTED, Exit.PIPE}:
+        sys.stderr.writelines(f"meteragent: {line}\n" for line in _words(error).splitlines())
+    return code
+
+
+def table() -> str:
+    """The exit codes, for people."""
+    return "\n".join(f"  {code.value:>3}  {code.meaning}" for code in Exit)
+
+
+_REMEDIES = {
+    ENOSPC: "make room or name another",
+    EDQUOT: "make room or name another",
+    EFBIG: "make room or name another",
+    EACCES: "change its rights or name another",
+}
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, MeterAgentError):
+        return str(error)
+    if isinstance(error, OSError):
+        instead = _REMEDIES.get(error.errno or 0, "name another")
+        return f"{error.filename or 'standard output'}: {error.strerror}; {instead}"
+    places = " < ".join(reversed(trace.frames(error.__traceback__)[-3:]))
+    return f"unexpected {trace.kind(error)} in {places}; this is a bug, please report this line"

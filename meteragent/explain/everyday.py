@@ -1,0 +1,105 @@
+"""Everyday loads, and how well all releases together can tell that one of them ran.
+
+The sizes are typical ones, rounded up. A load is a sum of parts, and its bound is the sum of
+theirs: the home with it is reached from the home without it by switching on one part at a time.
+"""
+
+from dataclasses import dataclass
+from math import ceil
+
+from meteragent.explain.leakage import Load
+from meteragent.privacy.exact import NANO
+from meteragent.privacy.policy import Policy
+
+MINUTE, HOUR = 60, 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Everyday:
+    """Something that people do at home; `parts` are (how often, what)."""
+
+    name: str
+    meaning: str
+    parts: tuple[tuple[int, Load], ...]
+
+
+_KETTLE, _OVEN = Load(2000, 3 * MINUTE), Load(2500, 45 * MINUTE)
+
+TV = Everyday(
+    "TV programme",
+    "an hour of one programme or of another, 15 W apart on average",
+    ((1, Load(15, HOUR)),),
+)
+"""In public plug recordings of six sets, nineteen of twenty pairs of hours on one set are at most
+16 W apart on average; only a set that dims its light with the picture goes further, up to 64 W."""
+EVERYDAY = (
+    TV,
+    Everyday("fridge cycle", "100 W for 20 min", ((1, Load(100, 20 * MINUTE)),)),
+    Everyday("kettle", "2 kW for 3 min", ((1, _KETTLE),)),
+    Everyday(
+        "washing machine",
+        "300 W for 90 min, and its heater of 2 kW for 20 min",
+        ((1, Load(300, 90 * MINUTE)), (1, Load(2000, 20 * MINUTE))),
+    ),
+    Everyday("oven", "2.5 kW for 45 min", ((1, _OVEN),)),
+    Everyday("heat pump", "2 kW for 3 h", ((1, Load(2000, 3 * HOUR)),)),
+    Everyday("EV charge", "7.4 kW for 4 h", ((1, Load(7400, 4 * HOUR)),)),
+    Everyday(
+        "empty house",
+        "for a day: without 200 W all day, 200 W of light and screens for 6 h, the oven once "
+        "and the kettle four times",
+        ((1, Load(200, 24 * HOUR)), (1, Load(200, 6 * HOUR)), (1, _OVEN), (4, _KETTLE)),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What a load leaves in the releases: log-odds, each an upper bound."""
+
+    by_query: dict[str, float]
+    together: float
+    capped: bool
+    """Whether the budget is what bounds them together."""
+
+
+def traces(load: Everyday, policy: Policy) -> Traces:
+    """How well the releases of a policy can tell whether a load ran once.
+
+    Postcondition: upper bounds over every home and every starting time. Why the cap: whatever
+    a load moves, it moves no reading by more than its watts, so no release tells more of it
+    than the release cost, and the ledger bounds what releases cost.
+    """
+    by_query = dict.fromkeys((asked.query.name for asked in policy.questions), 0.0)
+    together, capped = 0.0, False
+    for often, part in load.parts:
+        cap = _watts(part, policy) * most_spent(policy, _touched(part, policy)) / NANO
+        moved = {
+            asked.query.name: part.exponent(asked.query, asked.nano, policy.frame)
+            for asked in policy.questions
+        }
+        for name, exponent in moved.items():
+            by_query[name] += often * min(exponent, cap)
+        together += often * min(sum(moved.values()), cap)
+        capped = capped or cap < sum(moved.values())
+    return Traces(by_query, together, capped)
+
+
+def most_spent(policy: Policy, windows: int) -> int:
+    """Nano-units per watt that so many windows in a row can spend at most."""
+    price = sum(policy.terms.costs)
+    runs, rest = divmod(windows, policy.terms.windows)
+    whole = min(policy.budget, policy.terms.windows * price)
+    return runs * whole + min(policy.budget, rest * price)
+
+
+def _touched(load: Load, policy: Policy) -> int:
+    """How many windows a load can touch, wherever it starts."""
+    readings = ceil(load.seconds * 1000 / policy.interval) + 1
+    return -(-(readings + policy.slots - 1) // (policy.hop // policy.interval))
+
+
+def _watts(load: Load, policy: Policy) -> float:
+    """How far a load moves a reading on the grid at most."""
+    step = float(policy.domain.step)
+    return min(ceil(load.watts / step), policy.domain.top) * step

@@ -1,0 +1,131 @@
+"""What is said of a policy: the document behind `meteragent explain`.
+
+Its numbers are exact; powers are in watts, times in milliseconds, what is per watt an exact
+decimal. `meteragent schema explanation` prints its JSON Schema.
+"""
+
+from dataclasses import dataclass
+from math import inf
+
+from meteragent.explain.leakage import odds
+from meteragent.privacy.exact import NANO
+
+EXPLANATION_SCHEMA = "meteragent.explanation/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """By how much odds can change at most: exactly, and as a factor if a float can hold it."""
+
+    log_odds: float
+    odds: float | None
+
+    @classmethod
+    def of(cls, log_odds: float) -> "Bound":
+        """The bound with this exponent."""
+        factor = odds(NANO, log_odds)
+        return cls(log_odds, None if factor == inf else factor)
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """What somebody learns who knows every reading to within `known_within` watts either way."""
+
+    known_within: float
+    one_release: Bound
+    one_horizon: Bound
+    horizon_ms: int
+    window_per_watt: str
+    """The loss of one window's release, exactly."""
+    horizon_per_watt: str
+    """The most that releases of one horizon can lose, exactly."""
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A measure in watts, for a true level in the middle of the range and at its minimum."""
+
+    middle: float
+    minimum: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One query's answer about one window; of a query that answers each slot, one of them."""
+
+    query: str
+    epsilon_per_watt: str
+    outputs: int
+    noise_scale: float
+    """The watts over which the chance of an error falls to 1/e."""
+    expected_error: At
+    error_90: At
+    """Nine answers of ten are no further off."""
+    bits: float
+    times: float
+    """By how much an answer can multiply any chance to guess, at most (its capacity)."""
+    plus: float
+    """By how much it can add to one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """So many windows of which the first `queries` queries are released."""
+
+    queries: int
+    windows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """How far the budget goes for a meter that reads without a gap."""
+
+    budget_per_watt: str
+    windows: int
+    """How many windows in a row count against one budget."""
+    released: int
+    """How many of them are released whole."""
+    partly: tuple[Part, ...]
+    lasts_ms: int | None
+    """How long a full budget lasts; none, if it always does."""
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How well all releases together can tell whether a load ran."""
+
+    load: str
+    meaning: str
+    by_query: dict[str, Bound]
+    together: Bound
+    capped: bool
+    """Whether the budget is what bounds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The preset that a policy was made from, and what speaks for its numbers."""
+
+    preset: str
+    hides: str
+    why: str
+    evidence: str
+    changed: tuple[str, ...]
+    """The settings that are not the preset's; its evidence does not speak for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One policy of the configuration."""
+
+    name: str
+    match: str
+    policy: str
+    choice: Choice | None
+    guarantee: Guarantee
+    answers: tuple[Answer, ...]
+    spending: Spending
+    loads: tuple[Seen, ...]
+    warnings: tuple[str, ...]

@@ -1,0 +1,197 @@
+"""What a setting reveals, and what a reader of its releases still learns.
+
+Everything here is computed from the policy alone, never from readings; it may be published.
+The numbers are for people, so they are floats; accounts are kept elsewhere, in integers.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meteragent.errors import InvalidSetting
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.exact import NANO
+from meteragent.privacy.mechanism import TruncatedGeometric
+from meteragent.privacy.query import Query
+
+Floats = NDArray[np.float64]
+
+
+def odds(nano: int, watts: float) -> float:
+    """By how much a loss of `nano` can raise the odds between two worlds `watts` apart."""
+    exponent = nano * watts / NANO
+    return math.exp(exponent) if exponent < math.log(float(np.finfo(float).max)) else math.inf
+
+
+def multiplicative_capacity(mechanism: TruncatedGeometric) -> float:
+    """By how much one release can multiply an adversary's chance to guess the level.
+
+    The worst case over all priors and goals: the sum of the columns' largest entries, all
+    on the diagonal, `(2 + (top - 1)(1 - alpha)) / (1 + alpha)` (claim 8).
+    """
+    alpha, top = float(mechanism.alpha), mechanism.domain.top
+    return (2 + (top - 1) * float(1 - mechanism.alpha)) / (1 + alpha)
+
+
+def bits(mechanism: TruncatedGeometric) -> float:
+    """The same in bits: the min-entropy leakage of a release under a uniform prior, its most."""
+    return math.log2(multiplicative_capacity(mechanism))
+
+
+def additive_capacity(mechanism: TruncatedGeometric) -> float:
+    """By how much one release can add to any gain between 0 and 1.
+
+    One less the sum of the columns' smallest entries, which lie at the far ends (claim 8).
+    """
+    alpha, top = float(mechanism.alpha), mechanism.domain.top
+    if top % 2 == 0:
+        return 1 - alpha ** (top // 2)
+    return 1 - 2 * alpha ** ((top + 1) // 2) / (1 + alpha)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The shape of a policy's windows: times in milliseconds."""
+
+    domain: Domain
+    size: int
+    hop: int
+    interval: int
+
+    def __post_init__(self) -> None:
+        for name, value in (("interval", self.interval), ("size", self.size), ("hop", self.hop)):
+            if value <= 0 or value % self.interval:
+                raise InvalidSetting(
+                    name, "must be positive, and whole intervals", f"write {self.interval} ms"
+                )
+
+    @property
+    def slots(self) -> int:
+        """Readings per window."""
+        return self.size // self.interval
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Something in the home that draws up to `watts` for `seconds`, or does not."""
+
+    watts: float
+    seconds: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("watts", self.watts), ("seconds", self.seconds)):
+            if not (math.isfinite(value) and value > 0):
+                raise InvalidSetting(name, "must be positive and finite", "write for example 2000")
+
+    def exponent(self, query: Query, nano: int, frame: Frame) -> float:
+        """Log-odds by which all releases of one query can tell that the load ran.
+
+        Precondition: nothing else in the home changes with it, and no reading is missing.
+        Postcondition: an upper bound over every home and every starting time, whether
+        readings are samples or means of their intervals. Why per query: an average moves
+        only by the energy in its window, a percentile by up to the whole load, and the
+        reading-by-reading release once for each reading.
+        """
+        step = float(frame.domain.step)
+        levels = min(math.ceil(self.watts / step), frame.domain.top)
+        readings = math.ceil(self.seconds * 1000 / frame.interval) + 1
+        loss = nano * step / NANO
+        if query.per_slot:
+            return loss * levels * readings * -(-frame.size // frame.hop)
+        moved = _rounded_up(levels, frame.slots) if query.name == "avg" else lambda _covered: levels
+        return loss * max(
+            sum(moved(covered) for covered in _covered(begin, readings, frame))
+            for begin in range(frame.hop // frame.interval)
+        )
+
+
+def _rounded_up(levels: int, slots: int) -> Callable[[int], int]:
+    """An average moves by the share of the window that the load covers, up to a whole level."""
+    return lambda covered: -(-levels * covered // slots)
+
+
+def _covered(begin: int, readings: int, frame: Frame) -> list[int]:
+    """How many of the readings from slot `begin` on fall into each window they touch."""
+    hop, slots, end = frame.hop // frame.interval, frame.slots, begin + readings
+    first = (begin - slots) // hop + 1
+    starts = range(first * hop, end, hop)
+    return [min(start + slots, end) - max(start, begin) for start in starts]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """The best that a consumer can make of each released level, given what it believed."""
+
+    guess: NDArray[np.int64]
+    """guess[released]: the level that minimises the expected loss"""
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    """low[released]..high[released] holds the true level with at least the asked-for share"""
+    expected_loss: float
+
+
+Loss = Callable[[NDArray[np.int64], NDArray[np.int64]], Floats]
+"""loss(guess, truth), elementwise on levels"""
+
+
+def absolute(guess: NDArray[np.int64], truth: NDArray[np.int64]) -> Floats:
+    """How far off a guess is."""
+    off: Floats = np.abs(guess - truth).astype(np.float64)
+    return off
+
+
+def squared(guess: NDArray[np.int64], truth: NDArray[np.int64]) -> Floats:
+    """How far off, squared."""
+    return absolute(guess, truth) ** 2
+
+
+def zero_one(guess: NDArray[np.int64], truth: NDArray[np.int64]) -> Floats:
+    """Whether a guess is off at all."""
+    wrong: Floats = (guess != truth).astype(np.float64)
+    return wrong
+
+
+def remap(
+    mechanism: TruncatedGeometric, prior: Floats, loss: Loss, *, share: float = 0.9
+) -> Reader:
+    """The Bayesian reading of released levels, for a consumer with this prior and loss.
+
+    Universal optimality (claim 4) is about this reader: whatever its prior, and whatever its
+    loss as long as it grows with the distance, no other mechanism with the same promise
+    would serve it better.
+    """
+    levels = np.arange(mechanism.domain.top + 1)
+    if prior.shape != levels.shape or not np.isclose(prior.sum(), 1) or (prior < 0).any():
+        raise InvalidSetting(
+            "prior", "is not a distribution over the levels", f"give {len(levels)} shares of 1"
+        )
+    if not 0 < share < 1:
+        raise InvalidSetting("share", "must be in (0, 1)", 'write for example "0.9"')
+    belief, weight = _beliefs(mechanism, prior)
+    losses = loss(levels[:, np.newaxis], levels) @ belief  # losses[guess, released]
+    cumulative = np.cumsum(belief, axis=0)
+    tail = (1 - share) / 2
+    return Reader(
+        guess=losses.argmin(axis=0),
+        low=(cumulative <= tail * cumulative[-1]).sum(axis=0),
+        high=(cumulative < (1 - tail) * cumulative[-1]).sum(axis=0),
+        expected_loss=float(losses.min(axis=0) @ weight),
+    )
+
+
+def _beliefs(mechanism: TruncatedGeometric, prior: Floats) -> tuple[Floats, Floats]:
+    """`belief[level, released] * weight[released]` is the chance of both.
+
+    Why apart, and by logarithms: no belief vanishes, however unlikely the release was.
+    """
+    levels, alpha = np.arange(len(prior)), float(mechanism.alpha)
+    rate = float(mechanism.epsilon * mechanism.domain.step)
+    with np.errstate(divide="ignore"):
+        likelihood = np.log(prior)[:, np.newaxis] - rate * np.abs(levels[:, np.newaxis] - levels)
+    largest = likelihood.max(axis=0)
+    weight = np.exp(largest) * float(1 - mechanism.alpha) / (1 + alpha)
+    weight[[0, -1]] = np.exp(largest[[0, -1]]) / (1 + alpha)
+    return np.exp(likelihood - largest), weight

@@ -1,0 +1,157 @@
+"""What accounts say: spent, remaining, when budget comes back, and the history; all exact.
+
+An account is looked at as of its own newest window, not of a clock: what is said then follows
+from the ledger alone, and holds for a trace of years ago as well as for a living meter.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+
+from meteragent.errors import InvalidSetting
+from meteragent.privacy.exact import NANO
+from meteragent.privacy.ledger import Ledger
+from meteragent.privacy.ledger_record import load
+from meteragent.privacy.policy import Policy
+
+_DIGITS = 60
+"""Of decimals: what any account and any radius multiply to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A policy, and which meters' accounts are kept under it."""
+
+    name: str
+    prefix: str
+    policy: Policy
+    radius: Decimal
+
+    def epsilon(self, nano: int) -> str:
+        """Nano-units per watt as epsilon at the radius, exactly."""
+        with localcontext(Context(prec=_DIGITS)):
+            return f"{(nano * self.radius / NANO).normalize():f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One meter's account, in nano-units per watt and milliseconds."""
+
+    meter: str
+    shelf: Shelf
+    until: int
+    """Every window ending by then has been decided."""
+    spent: int
+    """What counts against the budget."""
+
+    @property
+    def remaining(self) -> int:
+        """What may be spent; none, if an older policy allowed more than this one does."""
+        return max(0, self.shelf.policy.budget - self.spent)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the least release of a window is not covered."""
+        terms = self.shelf.policy.terms
+        return self.remaining < (terms.costs[0] if terms.partial else sum(terms.costs))
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One account with its past and its next refresh."""
+
+    account: Account
+    refresh: tuple[int, int] | None
+    """From which window's start on, and how much comes back; none, if nothing is spent."""
+    history: tuple[tuple[int, int], ...]
+    """Start of some neighbouring windows -> what they spent, from the oldest on."""
+
+
+def accounts(shelves: Sequence[Shelf], records: Mapping[str, bytes]) -> list[Account]:
+    """The accounts of all meters that a policy is for."""
+    by_shelf: dict[int, list[str]] = {}
+    for meter in records:
+        number = _shelf_of(shelves, meter)
+        if number is not None:
+            by_shelf.setdefault(number, []).append(meter)
+    return [
+        account
+        for number, meters in by_shelf.items()
+        for account in _read(shelves[number], meters, [records[meter] for meter in meters])[1]
+    ]
+
+
+def statement(shelves: Sequence[Shelf], meter: str, record: bytes) -> Statement:
+    """All that is known of one meter."""
+    number = _shelf_of(shelves, meter)
+    if number is None:
+        raise InvalidSetting(
+            "METER", "is a meter that no policy is for", "name the configuration it was kept under"
+        )
+    ledger, [account] = _read(shelves[number], [meter], [record])
+    history = tuple(sorted(ledger.history(0).items()))
+    return Statement(account, _refresh(ledger), history)
+
+
+def _shelf_of(shelves: Sequence[Shelf], meter: str) -> int | None:
+    """The one with the longest prefix."""
+    fitting = [n for n, shelf in enumerate(shelves) if meter.startswith(shelf.prefix)]
+    return max(fitting, key=lambda n: len(shelves[n].prefix), default=None)
+
+
+def _read(
+    shelf: Shelf, meters: Sequence[str], records: Sequence[bytes]
+) -> tuple[Ledger, list[Account]]:
+    ledger = load(shelf.policy.terms, records)
+    spent = (ledger.spent * ledger.unit).tolist()
+    until = ledger.released_until.tolist()
+    read = [Account(m, shelf, u, s) for m, u, s in zip(meters, until, spent, strict=True)]
+    return ledger, read
+
+
+def _refresh(ledger: Ledger) -> tuple[int, int] | None:
+    """When the first bucket that spent something leaves the horizon, and what it frees.
+
+    An account that owes more than its budget has to wait until something is left again.
+    """
+    if not ledger.spent[0]:
+        return None
+    one, bucket, head = np.zeros(1, dtype=np.int64), ledger.terms.bucket, int(ledger.head[0])
+    before = int(ledger.left(one, head * bucket)[0])
+    starts = [number * bucket for number in range(head + 1, head + ledger.terms.span + 1)]
+    left = ((start, int(ledger.left(one, start)[0])) for start in starts)
+    return next((start, more - before) for start, more in left if more > before)
+
+
+def dearest(found: Sequence[Account], count: int) -> list[Account]:
+    """Those that have spent the largest share of their budgets."""
+    return sorted(found, key=lambda a: (Fraction(-a.spent, a.shelf.policy.budget), a.meter))[:count]
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """All accounts of one policy together."""
+
+    shelf: Shelf
+    meters: int
+    exhausted: int
+    spent: int
+    remaining: int
+
+
+def totals(shelves: Sequence[Shelf], found: Sequence[Account]) -> list[Total]:
+    """One for each policy."""
+    return [
+        Total(
+            shelf,
+            len(its),
+            sum(account.exhausted for account in its),
+            sum(account.spent for account in its),
+            sum(account.remaining for account in its),
+        )
+        for shelf in shelves
+        for its in [[account for account in found if account.shelf is shelf]]
+    ]

@@ -1,0 +1,69 @@
+"""Numbers as people read them: three digits, units spelled out, thousands set apart."""
+
+import re
+from collections.abc import Iterable
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
+from math import exp, log
+
+from meteragent.privacy.exact import NANO
+from meteragent.privacy.units import format_duration, format_watts
+
+NO_BOUND = log(1e6)
+"""Odds beyond a million to one bound nothing that people would call a doubt."""
+DAY = 86_400_000
+
+
+def protects(log_odds: float) -> bool:
+    """Whether a bound protects in any sense that people would recognise."""
+    return log_odds <= NO_BOUND
+
+
+def factor(log_odds: float) -> str:
+    """`x1.65`, rounded up, so that what is said always holds; or `no bound`."""
+    return f"x{significant(exp(log_odds), ROUND_CEILING)}" if protects(log_odds) else "no bound"
+
+
+def at_most(log_odds: float) -> str:
+    """What a bound does to odds, in words."""
+    if protects(log_odds):
+        return f"by at most {factor(log_odds)}"
+    return "without a bound that protects"
+
+
+def watts_text(watts: float) -> str:
+    """Three digits of a power."""
+    return f"{significant(watts)} W"
+
+
+def significant(number: float, rounding: str = ROUND_HALF_EVEN) -> str:
+    """Three significant digits, of at most six decimal places."""
+    exact = Decimal(number)
+    last = max(exact.adjusted() - 2, -6)
+    text = f"{exact.quantize(Decimal(1).scaleb(last), rounding):,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def per_watt_text(nano: int) -> str:
+    """Nano-units per watt, as an exact decimal."""
+    return f"{(Decimal(nano) / NANO).normalize():f}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """`avg, p95 and max`."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def time_text(milliseconds: int) -> str:
+    """`1 h 30 min`; a single day as `24 h`."""
+    return "24 h" if milliseconds == DAY else _spaced(format_duration(milliseconds))
+
+
+def power_text(power: Decimal) -> str:
+    """`50 W`, exactly."""
+    return _spaced(format_watts(power))
+
+
+def _spaced(text: str) -> str:
+    parts = re.findall(r"([-\d.]+)([A-Za-z]+)", text)
+    return " ".join(f"{number} {'min' if unit == 'm' else unit}" for number, unit in parts)

@@ -1,0 +1,83 @@
+"""Batches of JSON records -> columns: the only reader of what meters and gateways write.
+
+`record` says what one record means, `chunk` reads many at once. A chunk in which anything is
+unusual is judged record by record, so that a bad record costs its neighbours a little time and
+nothing else.
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+
+from meteragent.formats.chunk import Runs, packed, runs, together
+from meteragent.formats.record import MOST_BYTES, Fields, Refused, judge
+from meteragent.privacy.arrays import Integers
+from meteragent.stream.columns import Readings, Reason, Reject
+
+CHUNK = 128
+"""Records parsed together: enough to spread the call, few enough to lose to a bad one."""
+
+
+class Decoder:
+    """Decodes batches; it holds settings only, so any number of partitions may share it."""
+
+    def __init__(self, max_bytes: int = MOST_BYTES) -> None:
+        self.max_bytes = max_bytes
+
+    def decode(
+        self,
+        values: Sequence[bytes | None],
+        offsets: Sequence[int],
+        timestamps: Sequence[int],
+    ) -> Readings:
+        """The columns of a batch.
+
+        Precondition: at least one record; offsets ascend. Postcondition: each record is one
+        run or one reject, in order, and which of them depends on its own bytes alone: any
+        split of the batch gives the same columns.
+        """
+        refused: dict[int, Reason] = {}
+        chunks: list[Runs] = []
+        for first in range(0, len(values), CHUNK):
+            chunk = values[first : first + CHUNK]
+            found = together(chunk, self.max_bytes)
+            chunks.append(found or self._one_by_one(chunk, first, refused))
+        meters, *columns, watts = zip(*chunks, strict=True)
+        starts, intervals, counts = (_integers(b"".join(column)) for column in columns)
+        good = np.ones(len(values), dtype=np.bool_)
+        good[list(refused)] = False
+        return Readings(
+            meters=list(chain.from_iterable(meters)),
+            offsets=_integers(packed(offsets))[good],
+            timestamps=_integers(packed(timestamps))[good],
+            counts=counts,
+            starts=starts,
+            intervals=intervals,
+            watts=np.frombuffer(b"".join(watts)),
+            rejects=[Reject(offsets[index], reason) for index, reason in refused.items()],
+            next_offset=offsets[-1] + 1,
+        )
+
+    def _one_by_one(
+        self, messages: Sequence[bytes | None], first: int, refused: dict[int, Reason]
+    ) -> Runs:
+        """The runs of the good ones; the others are added to `refused`."""
+        records = []
+        for index, message in enumerate(messages, first):
+            try:
+                records.append(self._judged(message))
+            except Refused as why:
+                refused[index] = why.reason
+        return runs(records)
+
+    def _judged(self, message: bytes | None) -> Fields:
+        if not message:
+            raise Refused(Reason.EMPTY)
+        if len(message) > self.max_bytes:
+            raise Refused(Reason.TOO_LARGE)
+        return judge(message)
+
+
+def _integers(numbers: bytes) -> Integers:
+    return np.frombuffer(numbers, np.int64)

@@ -1,0 +1,144 @@
+"""Columns -> JSON: the only writer of what leaves the trusted side.
+
+The documents are those of `schema`. Floats are written in the shortest form that reads back as
+the same float; all text is ASCII, other characters are escaped.
+"""
+
+import json
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from meteragent.privacy.arrays import Mask
+from meteragent.privacy.domain import Watts
+from meteragent.privacy.policy import RELEASE_SCHEMA, Policy
+from meteragent.stream.columns import Reject, Releases, Withheld
+
+REJECT_SCHEMA = "meteragent.reject/1"
+
+_HOLE = "\0"
+_BETWEEN = b"\n"  # documents, which hold none
+_json = json.JSONEncoder(separators=(",", ":")).encode
+_shown = lru_cache(maxsize=2**12)(float.__repr__)  # levels are few
+_text = json.encoder.encode_basestring_ascii  # what `_json` does with text, sooner
+
+
+class Encoder:
+    """Encodes releases; what is constant of a policy is worked out once."""
+
+    def __init__(self) -> None:
+        self._forms: dict[str, _Form] = {}
+
+    def encode(self, releases: Releases) -> list[bytes]:
+        """One document per window, in their order.
+
+        Postcondition: a document is a function of its own window and policy alone, and tells
+        nothing of answers that were not granted, nor of presence where that is private.
+        """
+        policy = releases.policy
+        form = self._forms.get(policy.id)
+        if form is None:
+            form = self._forms[policy.id] = _Form(policy)
+        return form.fill(releases)
+
+
+class _Form:
+    """A policy's document, with holes for what differs from window to window."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._public = policy.presence == "public"
+        queries = [question.query for question in policy.questions]
+        outputs = [query.outputs(policy.slots) for query in queries]
+        spans = pairwise([0, *np.cumsum(outputs).tolist()])
+        self._spans = list(zip(spans, [query.per_slot for query in queries], strict=True))
+        self._templates: dict[tuple[int, Withheld], list[str]] = {}
+
+    def fill(self, releases: Releases) -> list[bytes]:
+        """The documents; all of one kind are made at once."""
+        kinds = list(zip(releases.granted.tolist(), releases.withheld, strict=True))
+        if len(set(kinds)) == 1:
+            return self._fill(releases, *kinds[0])
+        documents = [b""] * len(kinds)
+        for kind in set(kinds):
+            some = [at for at, its in enumerate(kinds) if its == kind]
+            for at, document in zip(some, self._fill(releases.chosen(some), *kind), strict=True):
+                documents[at] = document
+        return documents
+
+    def _fill(self, releases: Releases, granted: int, withheld: Withheld) -> list[bytes]:
+        """Documents that differ in what fills their holes only: joined, and cut apart again."""
+        ends = releases.starts + self._policy.size
+        columns = [
+            map(_text, releases.meters),
+            map(str, releases.starts.tolist()),
+            map(str, ends.tolist()),
+            *self._cells(releases.values, releases.present, granted),
+            *self._cells(releases.unbiased, releases.present, granted),
+            *self._readings(releases.present),
+        ]
+        template = self._templates.get((granted, withheld)) or self._template(granted, withheld)
+        pieces = template * len(releases.meters)
+        for hole, column in enumerate(columns):
+            pieces[2 * hole + 1 :: len(template)] = column
+        documents = "".join(pieces).encode().split(_BETWEEN)
+        documents.pop()
+        return documents
+
+    def _template(self, granted: int, withheld: Withheld) -> list[str]:
+        """What is the same in all such documents, and between two pieces of it a hole."""
+        released = self._policy.questions[:granted]
+        holes = {question.query.name: _HOLE for question in released}
+        document: dict[str, object] = {
+            "schema": RELEASE_SCHEMA,
+            "meter_id": _HOLE,
+            "window_start": _HOLE,
+            "window_end": _HOLE,
+            "status": "released" if released else "suppressed",
+            "values": holes,
+            "unbiased": holes,
+            "unit": "W",
+            "policy": self._policy.id,
+            "epsilon": {question.query.name: question.epsilon for question in released},
+        }
+        if withheld:
+            document["withheld"] = withheld
+        if self._public:
+            document |= {"readings": _HOLE, "slots": self._policy.slots}
+        first, *others = (_json(document) + _BETWEEN.decode()).split(_json(_HOLE))
+        template = [first, *(piece for other in others for piece in ("", other))]
+        self._templates[granted, withheld] = template
+        return template
+
+    def _readings(self, present: Mask) -> list[Iterable[str]]:
+        """How many readings each window had, where that is public."""
+        return [map(str, np.count_nonzero(present, axis=1).tolist())] if self._public else []
+
+    def _cells(self, outputs: Watts, present: Mask, granted: int) -> list[Iterable[str]]:
+        """cells[question][window]: what is written for each answer that is granted."""
+        columns: list[Iterable[str]] = []
+        for (first, last), per_slot in self._spans[:granted]:
+            answers = outputs[:, first:last]
+            if per_slot:
+                shown = answers.astype(np.object_)
+                if self._public:
+                    shown[~present] = None
+                columns.append([_json(slots) for slots in shown.tolist()])
+            else:
+                columns.append(map(_shown, answers[:, 0].tolist()))
+        return columns
+
+
+def reject_document(topic: str, partition: int, reject: Reject) -> bytes:
+    """What is said of a rejected record: where it stands and why, never what it held."""
+    return _json(
+        {
+            "schema": REJECT_SCHEMA,
+            "topic": topic,
+            "partition": partition,
+            "offset": reject.offset,
+            "reason": reject.reason,
+        }
+    ).encode()

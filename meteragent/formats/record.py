@@ -1,0 +1,170 @@
+"""What one record means: a reading or an interval block, or the reason why it is neither.
+
+The rules are said once, as types that pydantic judges by and publishes as JSON Schema. A
+record that is a good `Reading` is one, else it may be a good `Block`; unknown keys are
+ignored, and of a repeated key the last one counts.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal, NotRequired, cast
+
+from pydantic import AfterValidator, FailFast, Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from meteragent.stream.columns import Reason
+
+MOST_BYTES = 2**20
+MOST_VALUES = 100_000
+LONGEST_METER = 128
+LATEST = 253_402_300_799_999
+"""The last millisecond of the year 9999."""
+
+CONTROL = r"\x00-\x1f\x7f-\x9f"
+RFC3339 = (
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?"
+    r"(Z|[+-][0-9]{2}:[0-9]{2})"
+)
+
+Fields = dict[str, Any]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def milliseconds(moment: str) -> int:
+    """An RFC 3339 time as milliseconds since the epoch, rounded down.
+
+    Precondition: it has the shape of `RFC3339`. ValueError: there is no such time. A leap
+    second, `:60`, is none: Unix time has none.
+    """
+    try:
+        time = (datetime.fromisoformat(moment) - _EPOCH) // _MILLISECOND
+    except ValueError:
+        raise ValueError("not in the calendar") from None
+    if not 0 <= time <= LATEST:
+        raise ValueError("out of range")
+    return time
+
+
+def in_time(block: Fields) -> Fields:
+    """The same block. ValueError: its last reading stands after the year 9999."""
+    if block["start"] + (len(block["values"]) - 1) * block["interval_ms"] > LATEST:
+        raise ValueError("out of range")
+    return block
+
+
+Meter = Annotated[
+    str,
+    Field(strict=True, min_length=1, max_length=LONGEST_METER, pattern=f"^[^{CONTROL}]*$"),
+]
+Time = Annotated[
+    Annotated[int, Field(strict=True, ge=0, le=LATEST)]
+    | Annotated[
+        str,
+        Field(strict=True, pattern=f"^{RFC3339}$"),
+        AfterValidator(milliseconds),
+    ],
+    Field(union_mode="left_to_right"),
+]
+Interval = Annotated[int, Field(strict=True, ge=1, le=LATEST)]
+Value = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Values = Annotated[list[Value | None], Field(min_length=1, max_length=MOST_VALUES), FailFast()]
+Unit = Literal["W", "kW"]
+
+
+class Reading(TypedDict):
+    """One value at one time."""
+
+    meter_id: Meter
+    ts: Time
+    value: Value
+    unit: NotRequired[Unit]
+
+
+class Block(TypedDict):
+    """Values an interval apart, the first one at `start`; null where there is none."""
+
+    meter_id: Meter
+    start: Time
+    interval_ms: Interval
+    values: Values
+    unit: NotRequired[Unit]
+
+
+class Either(TypedDict, total=False):
+    """A reading or a block whose fields are good, each by itself, but perhaps not all there."""
+
+    meter_id: Meter
+    ts: Time
+    value: Value
+    start: Time
+    interval_ms: Interval
+    values: Values
+    unit: Unit
+
+
+EITHER = cast("TypeAdapter[list[Fields]]", TypeAdapter(Annotated[list[Either], FailFast()]))
+READING = cast("TypeAdapter[Fields]", TypeAdapter(Reading))
+BLOCK = cast("TypeAdapter[Fields]", TypeAdapter(Annotated[Block, AfterValidator(in_time)]))
+
+_WHOLE = ""
+_FAULTS = {
+    "meter_id": Reason.BAD_METER,
+    "ts": Reason.BAD_TIME,
+    "start": Reason.BAD_TIME,
+    _WHOLE: Reason.BAD_TIME,
+    "interval_ms": Reason.BAD_INTERVAL,
+    "value": Reason.BAD_VALUE,
+    "values": Reason.BAD_VALUE,
+    "unit": Reason.BAD_UNIT,
+}
+
+
+class Refused(Exception):
+    """A record is neither a reading nor a block."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.value)
+        self.reason = reason
+
+
+def judge(message: bytes) -> Fields:
+    """The fields of a good `Reading` or `Block`; one with `value` can only be a reading.
+
+    Refused: it is neither, and why; the error keeps nothing of the message.
+    """
+    try:
+        return READING.validate_json(message)
+    except ValidationError as error:
+        faults = _faults(error)
+    if faults.get("value") == "missing":
+        try:
+            return BLOCK.validate_json(message)
+        except ValidationError as error:
+            faults = _faults(error)
+    raise Refused(_reason(message, faults))
+
+
+def _faults(error: ValidationError) -> dict[str, str]:
+    """The type of each field's first fault, in the order of the fields."""
+    faults: dict[str, str] = {}
+    for fault in error.errors(include_url=False, include_context=False, include_input=False):
+        faults.setdefault(str(fault["loc"][0]) if fault["loc"] else _WHOLE, fault["type"])
+    return faults
+
+
+def _reason(message: bytes, faults: dict[str, str]) -> Reason:
+    field, fault = next(iter(faults.items()))
+    if fault == "json_invalid":
+        return Reason.NOT_JSON if _is_utf8(message) else Reason.NOT_UTF8
+    if fault == "dict_type" or "missing" in faults.values():
+        return Reason.WRONG_SHAPE
+    return _FAULTS[field]
+
+
+def _is_utf8(message: bytes) -> bool:
+    try:
+        message.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

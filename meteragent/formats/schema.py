@@ -1,0 +1,138 @@
+"""JSON Schemas (draft 2020-12) of everything that is read and written, to be published.
+
+They are open: a consumer ignores keys that it does not know, so that a later version may add
+some. What a key means never changes under the same name of a schema.
+"""
+
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter
+
+from meteragent.explain.explanation import EXPLANATION_SCHEMA, Explanation
+from meteragent.formats.encode import REJECT_SCHEMA
+from meteragent.formats.record import Block, Reading
+from meteragent.privacy.policy import POLICY_SCHEMA, RELEASE_SCHEMA
+from meteragent.privacy.query import NAMED
+from meteragent.stream.columns import Reason, Withheld
+
+Schema = dict[str, Any]
+
+READING_SCHEMA = "meteragent.reading/1"
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_QUERY = {"pattern": rf"^({'|'.join(NAMED)}|p(0|[1-9][0-9]?)(\.[0-9]{{1,6}})?)$"}
+_DECIMAL = {"type": "string", "pattern": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"}
+_POSITIVE = {"type": "string", "pattern": r"^(0|[1-9][0-9]*)(\.[0-9]+)?$"}
+_POLICY_ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
+_TIME = {"type": "integer", "description": "Milliseconds since 1970-01-01T00:00:00Z."}
+_SPAN = {"type": "integer", "minimum": 1, "description": "Milliseconds."}
+_DELAY = _SPAN | {"minimum": 0}
+_COUNT = {"type": "integer", "minimum": 0}
+
+
+def reading_schema() -> Schema:
+    """What is read: a single reading, or an interval block of them."""
+    schema = TypeAdapter(Reading | Block).json_schema()
+    schema["$defs"]["Block"]["not"] = {"required": ["value"]}
+    return _named(READING_SCHEMA, "A reading, or a block of readings", schema)
+
+
+def release_schema() -> Schema:
+    """What is published of a meter's window."""
+    watts = {"type": "number"}
+    slots = {"type": "array", "items": {"type": ["number", "null"]}, "minItems": 1}
+    answers = {
+        "type": "object",
+        "propertyNames": _QUERY,
+        "additionalProperties": {"anyOf": [watts, slots]},
+    }
+    properties = {
+        "schema": {"const": RELEASE_SCHEMA},
+        "meter_id": {"type": "string"},
+        "window_start": _TIME,
+        "window_end": _TIME | {"description": "Exclusive; milliseconds, as window_start."},
+        "status": {"enum": ["released", "suppressed"]},
+        "values": answers | {"description": "In the policy's range; the best single answers."},
+        "unbiased": answers | {"description": "Right on average: for sums and long-run means."},
+        "unit": {"const": "W"},
+        "policy": _POLICY_ID,
+        "epsilon": {
+            "type": "object",
+            "description": "The loss per watt of each answer (of each slot's, for a list).",
+            "propertyNames": _QUERY,
+            "additionalProperties": _POSITIVE,
+        },
+        "withheld": {"enum": [reason.value for reason in Withheld if reason]},
+        "readings": _COUNT | {"description": "How many slots hold a reading."},
+        "slots": _COUNT | {"minimum": 1},
+    }
+    schema = _object(properties, optional={"withheld", "readings", "slots"})
+    some, none = {"minProperties": 1}, {"maxProperties": 0}
+    schema["dependentRequired"] = {"readings": ["slots"], "slots": ["readings"]}
+    schema["if"] = {"properties": {"status": {"const": "released"}}}
+    schema["then"] = {"properties": dict.fromkeys(("values", "unbiased", "epsilon"), some)}
+    schema["else"] = {
+        "properties": dict.fromkeys(("values", "unbiased", "epsilon"), none),
+        "required": ["withheld"],
+    }
+    return _named(RELEASE_SCHEMA, "What is released of one window of a meter", schema)
+
+
+def policy_schema() -> Schema:
+    """The whole policy that a release names by its id."""
+    question = {
+        "type": "array",
+        "prefixItems": [{"type": "string"} | _QUERY, _POSITIVE],
+        "minItems": 2,
+        "items": False,
+    }
+    properties = {
+        "schema": {"const": POLICY_SCHEMA},
+        "policy": _POLICY_ID,
+        "minimum": _DECIMAL,
+        "maximum": _DECIMAL,
+        "step": _POSITIVE,
+        "size_ms": _SPAN,
+        "interval_ms": _SPAN,
+        "hop_ms": _SPAN,
+        "grace_ms": _DELAY,
+        "idle_ms": _DELAY,
+        "presence": {"enum": ["public", "private"]},
+        "epsilon_per_watt": {"type": "array", "items": question, "minItems": 1},
+        "min_coverage": _POSITIVE,
+        "budget_per_watt": _POSITIVE,
+        "horizon_ms": _SPAN,
+        "on_exhausted": {"enum": ["suppress", "partial"]},
+    }
+    return _named(POLICY_SCHEMA, "What decides a release, and its price", _object(properties))
+
+
+def reject_schema() -> Schema:
+    """What is said of a record that was rejected."""
+    properties = {
+        "schema": {"const": REJECT_SCHEMA},
+        "topic": {"type": "string"},
+        "partition": _COUNT,
+        "offset": _COUNT,
+        "reason": {"enum": [reason.value for reason in Reason]},
+    }
+    return _named(REJECT_SCHEMA, "Where a rejected record stands, and why", _object(properties))
+
+
+def explanation_schema() -> Schema:
+    """What `explain --json` says of a configuration."""
+    described = ConfigDict(use_attribute_docstrings=True)
+    policies = TypeAdapter(tuple[Explanation, ...], config=described).json_schema()
+    definitions = policies.pop("$defs")
+    schema = _object({"schema": {"const": EXPLANATION_SCHEMA}, "policies": policies})
+    return _named(EXPLANATION_SCHEMA, "What policies promise", {**schema, "$defs": definitions})
+
+
+def _object(properties: Schema, optional: set[str] | None = None) -> Schema:
+    required = [name for name in properties if name not in (optional or ())]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _named(name: str, title: str, schema: Schema) -> Schema:
+    urn = f"urn:{name.replace('.', ':').replace('/', ':')}"
+    return {"$schema": _DRAFT, "$id": urn, "title": title, **schema}

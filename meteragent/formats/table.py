@@ -1,0 +1,240 @@
+"""Lines of CSV -> columns.
+
+Most rows need no judge: a stretch of lines is cut into columns at once, and each column read
+as a whole, if there are no quotes and every row has as many fields as the first. A stretch
+that is not so plain is halved until it is, or is so short that each row is judged by itself.
+Either way a row is a reading or a reject by its own bytes alone.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from itertools import chain
+from math import inf, isfinite
+from typing import NamedTuple
+
+import numpy as np
+
+from meteragent.errors import InputDamaged, InvalidSetting
+from meteragent.formats.header import Columns, Finder
+from meteragent.formats.moments import Moments
+from meteragent.formats.record import CONTROL, LATEST, LONGEST_METER, MOST_BYTES, Refused
+from meteragent.privacy.arrays import Integers
+from meteragent.stream.columns import Readings, Reason, Reject
+
+FEW = 32
+"""Rows that are judged one by one rather than halved once more."""
+STRETCH = 2**18
+"""Bytes that are cut into columns together: they stay in the processor's cache."""
+MOST_NAMES = 2**17
+"""Meter ids that are remembered as good."""
+
+_LARGEST = np.finfo(np.float64).max
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_BLANK = " \t\n\r\x0b\x0c"
+_ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8
+_CONTROLS = re.compile(f"[{CONTROL}]")
+
+
+class Table:
+    """Reads the rows of one table."""
+
+    def __init__(self, source: str, first_line: bytes, columns: Columns, moments: Moments) -> None:
+        """Find the columns. InputDamaged: the first line does not have one of them."""
+        text = first_line.decode("utf-8", "surrogateescape")
+        self._delimiter = columns.delimiter_of(text)
+        names = [name.strip() for name in self._split(text)]
+        self._width = len(names)
+        find = Finder(source, names if columns.header else [])
+        self._constant = columns.constant_meter
+        if self._constant is None:
+            self._meter = find("--meter-column", columns.meter)
+        elif not _is_meter(self._constant):
+            raise InvalidSetting("--meter", "is no meter id", 'write for example "home-1"')
+        else:
+            self._meter = -1
+        self._times = [find("--time-column", name) for name in columns.time]
+        self._value = find("--value-column", columns.value)
+        self._needed = max(self._meter, self._value, *self._times) + 1
+        if self._needed > self._width:
+            raise InputDamaged(
+                source,
+                1,
+                f"has {self._width} columns, not {self._needed}",
+                "compare --delimiter with the file",
+            )
+        self.header_lines = int(columns.header)
+        self._factor = 1000.0 if columns.kilo else 1.0
+        self._moments = moments
+        self._names: dict[bytes, str] = {}
+
+    def decode(self, text: bytes, first: int) -> Readings:
+        """The readings of whole lines, of which the first has this number; a run each."""
+        stretches: list[_Rows] = []
+        rejects: list[Reject] = []
+        total = self._decode(text, first, stretches, rejects)
+        meters, offsets, times, watts = zip(*stretches, strict=True) if stretches else _NOTHING
+        lines = np.array([*chain.from_iterable(offsets)], dtype=np.int64)
+        with np.errstate(over="ignore"):  # what is no float any more becomes the largest one
+            scaled = np.array([*chain.from_iterable(watts)], dtype=np.float64) * self._factor
+        return Readings(
+            meters=[*chain.from_iterable(meters)],
+            offsets=lines,
+            timestamps=np.full(len(lines), LATEST),
+            counts=np.ones(len(lines), dtype=np.int64),
+            starts=np.concatenate([*times, np.empty(0, dtype=np.int64)]),
+            intervals=np.ones(len(lines), dtype=np.int64),
+            watts=np.clip(scaled, -_LARGEST, _LARGEST),
+            rejects=rejects,
+            next_offset=first + total,
+        )
+
+    def _decode(
+        self, text: bytes, first: int, stretches: "list[_Rows]", rejects: list[Reject]
+    ) -> int:
+        """Append what the lines hold; answer how many they are."""
+        count = text.count(b"\n")
+        if rows := self._together(text, count, first):
+            stretches.append(rows)
+        elif count <= FEW:
+            stretches.append(self._one_by_one(text.split(b"\n")[:-1], first, rejects))
+        else:
+            middle = text.find(b"\n", len(text) // 2) + 1
+            if middle == len(text):
+                middle = text.find(b"\n") + 1
+            before = self._decode(text[:middle], first, stretches, rejects)
+            self._decode(text[middle:], first + before, stretches, rejects)
+        return count
+
+    def _together(self, text: bytes, count: int, first: int) -> "_Rows | None":
+        """All rows at once, if they are so plain that this is what each of them says."""
+        if not count or len(text) > STRETCH:
+            return None
+        column = self._quoted(text, count) if b'"' in text else self._unquoted(text, count)
+        if column is None:
+            return None
+        meters = self._meters(column, count)
+        moments = self._moments.column(
+            [*map(b" ".join, zip(*map(column, self._times), strict=True))]
+            if len(self._times) > 1
+            else column(self._times[0])
+        )
+        watts = _floats(column(self._value))
+        if meters is None or moments is None or watts is None:
+            return None
+        return _Rows(meters, range(first, first + count), moments, watts)
+
+    def _unquoted(self, text: bytes, count: int) -> "_Column | None":
+        """The columns, if every row has its fields, and no more."""
+        delimiter, width = self._delimiter.encode(), self._width
+        fields = text.replace(b"\n", delimiter + b"\n").split(delimiter)
+        firsts = b"".join(fields[::width]).split(b"\n")
+        if len(fields) != count * width + 1 or len(firsts) != count + 1:
+            return None
+        return lambda index: fields[index::width] if index else firsts[:-1]
+
+    def _quoted(self, text: bytes, count: int) -> "_Column | None":
+        """The same, if some fields are in quotes."""
+        lines = text.decode("utf-8", "surrogateescape").split("\n")[:-1]
+        try:
+            rows = [*csv.reader(lines, delimiter=self._delimiter, strict=True)]
+        except csv.Error:
+            return None
+        if len(rows) != count or {*map(len, rows)} != {self._width}:
+            return None
+        columns = [*zip(*rows, strict=True)]
+        return lambda index: [x.encode("utf-8", "surrogateescape") for x in columns[index]]
+
+    def _meters(self, column: "_Column", count: int) -> list[str] | None:
+        if self._constant is not None:
+            return [self._constant] * count
+        names = column(self._meter)
+        try:
+            return [*map(self._names.__getitem__, names)]
+        except KeyError:
+            return [*map(self._names.__getitem__, names)] if self._learn(set(names)) else None
+
+    def _learn(self, names: set[bytes]) -> bool:
+        """Check ids once and for all; false if one of them is none."""
+        if len(self._names) > MOST_NAMES:
+            self._names.clear()
+        try:
+            known = {name: name.decode().strip(_BLANK) for name in names}
+        except UnicodeDecodeError:
+            return False
+        self._names |= {name: meter for name, meter in known.items() if _is_meter(meter)}
+        return self._names.keys() >= names
+
+    def _one_by_one(self, lines: list[bytes], first: int, rejects: list[Reject]) -> "_Rows":
+        meters, offsets, times, watts = [], [], [], []
+        for offset, line in enumerate(lines, first):
+            if not line:
+                continue  # holds nothing that could be lost
+            try:
+                meter, time, value = self._judged(line)
+            except Refused as why:
+                rejects.append(Reject(offset, why.reason))
+            else:
+                meters.append(meter)
+                offsets.append(offset)
+                times.append(time)
+                watts.append(value)
+        return _Rows(meters, offsets, np.array(times, dtype=np.int64), watts)
+
+    def _judged(self, line: bytes) -> tuple[str, int, float]:
+        """What one row says. Refused: it says nothing, and why."""
+        if len(line) > MOST_BYTES:
+            raise Refused(Reason.TOO_LARGE)
+        try:
+            fields = self._split(line.decode("utf-8", "surrogateescape"))
+        except csv.Error:
+            raise Refused(Reason.WRONG_SHAPE) from None
+        if len(fields) < self._needed:
+            raise Refused(Reason.WRONG_SHAPE)
+        fields = [field.strip(_BLANK) for field in fields]
+        meter = fields[self._meter] if self._constant is None else self._constant
+        if _ESCAPED.search(meter):
+            raise Refused(Reason.NOT_UTF8)
+        if not _is_meter(meter):
+            raise Refused(Reason.BAD_METER)
+        try:
+            moment = self._moments.one(" ".join(fields[index] for index in self._times))
+        except (ValueError, OverflowError):
+            raise Refused(Reason.BAD_TIME) from None
+        value = float(fields[self._value]) if _NUMBER.fullmatch(fields[self._value]) else inf
+        if not isfinite(value):
+            raise Refused(Reason.BAD_VALUE)
+        return meter, moment, value
+
+    def _split(self, line: str) -> list[str]:
+        if '"' not in line:
+            return line.split(self._delimiter)
+        return next(csv.reader([line], delimiter=self._delimiter, strict=True))
+
+
+_Column = Callable[[int], list[bytes]]
+
+
+class _Rows(NamedTuple):
+    """Good rows as columns."""
+
+    meters: Sequence[str]
+    offsets: Sequence[int]
+    times: Integers
+    watts: Sequence[float]
+
+
+_NOTHING = ((), (), (), ())
+
+
+def _floats(texts: list[bytes]) -> list[float] | None:
+    """What each text means, if all are plain finite numbers."""
+    try:
+        values = [*map(float, texts)]
+    except ValueError:
+        return None
+    return values if isfinite(sum(values)) and b"_" not in b"".join(texts) else None
+
+
+def _is_meter(text: str) -> bool:
+    return 0 < len(text) <= LONGEST_METER and not _CONTROLS.search(text)

@@ -1,0 +1,145 @@
+"""The life of the agent: start when Kafka is there, run, drain on a signal, end in time."""
+
+import asyncio
+import json
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from aiokafka.errors import KafkaError
+
+from meteragent.config import Config
+from meteragent.errors import MeterAgentError
+from meteragent.kafka import clients, topics
+from meteragent.kafka.group import Group
+from meteragent.kafka.loop import unless
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.stream.pipeline import Pipeline
+from meteragent.watch.events import AgentFailed, Listener
+
+FIRST_RETRY_SECONDS = 0.5
+LAST_RETRY_SECONDS = 15.0
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Agent:
+    """One instance. It starts over for as long as Kafka may come back, and never gives up data."""
+
+    def __init__(
+        self,
+        config: Config,
+        key: NoiseKey,
+        tell: Listener,
+        *,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._config = config
+        self._key = key
+        self._tell = tell
+        self._wall = wall
+        self._stopping = asyncio.Event()
+        self._progressed = time.monotonic()
+        self.group: Group | None = None
+
+    async def run(self) -> None:
+        """Run until a signal or `stop`; raise what will not get better by waiting."""
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.add_signal_handler(number, self.stop)
+        failures = 0
+        try:
+            while not self._stopping.is_set():
+                begun = time.monotonic()
+                try:
+                    await self._run_once()
+                except (KafkaError, OSError, MeterAgentError, TimeoutError) as error:
+                    lasted = time.monotonic() - begun > LAST_RETRY_SECONDS
+                    failures = 1 if lasted else failures + 1
+                    await self._wait(error, failures)
+        finally:
+            for number in SIGNALS:
+                loop.remove_signal_handler(number)
+
+    def stop(self) -> None:
+        """Commit what there is, and end."""
+        self._stopping.set()
+        if self.group is not None:
+            self.group.stop()
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the noise key, so that instances with different ones are noticed."""
+        return self._key.fingerprint
+
+    @property
+    def ready(self) -> bool:
+        """Whether Kafka is there, and every partition of ours is running."""
+        return self.group is not None and not self._stopping.is_set() and self.group.ready
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it has been told to end."""
+        return self._stopping.is_set()
+
+    @property
+    def alive(self) -> bool:
+        """Whether there is progress: not that the process is up, but that it gets somewhere."""
+        return self.stood_still < self._config.agent.progress_deadline / 1000
+
+    @property
+    def stood_still(self) -> float:
+        """For how many seconds the loop, the brokers or a commit have let wait for them."""
+        if self.group is not None:
+            self._progressed = max(self._progressed, self.group.progressed)
+        return time.monotonic() - self._progressed
+
+    def pipelines(self) -> dict[int, Pipeline]:
+        """The windows and accounts of each partition of ours that has them."""
+        workers = self.group.workers.values() if self.group else ()
+        return {w.partition: w.pipeline for w in workers if w.pipeline is not None}
+
+    def lags(self) -> dict[int, int]:
+        """How many records each partition of ours has that were not read yet, where known."""
+        if self.group is None or self.group.pulse is None:
+            return {}
+        return {source.partition: lag for source, lag in self.group.pulse.lags.items()}
+
+    async def _run_once(self) -> None:
+        partitions = await unless(self._stopping, self._prepare())
+        if partitions is None:
+            return
+        self.group = Group(
+            self._config, self._key, self._tell, partitions=partitions, wall=self._wall
+        )
+        try:
+            await self.group.run()
+        finally:
+            self._progressed = max(self._progressed, self.group.progressed)
+            self.group = None
+
+    async def _prepare(self) -> int:
+        partitions = await topics.refuse_unfit(self._config)
+        await self._publish_policies()
+        return partitions
+
+    async def _publish_policies(self) -> None:
+        """Once each: the topic is compacted by policy id, so again changes nothing."""
+        kafka = self._config.kafka
+        producer = clients.producer(kafka, None)
+        try:
+            await producer.start()
+            for policy in self._config.policies.values():
+                document = json.dumps(policy.document(), separators=(",", ":")).encode()
+                await producer.send_and_wait(kafka.policies, document, key=policy.id.encode())
+        finally:
+            await clients.close(producer)
+
+    async def _wait(self, error: Exception, failures: int) -> None:
+        """Back off, unless waiting does not help."""
+        if isinstance(error, MeterAgentError) and not error.retriable:
+            raise error
+        seconds = min(FIRST_RETRY_SECONDS * (1 << min(failures - 1, 10)), LAST_RETRY_SECONDS)
+        self._tell(AgentFailed(error, seconds))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)

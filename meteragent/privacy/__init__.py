@@ -1,0 +1,11 @@
+"""What is promised, exactly: from watts to a noisy level, and what it costs. Pure.
+
+exact, units, arrays    numbers: exact decimals, durations and powers, columns
+domain      watts <-> levels of a public grid
+query       windows -> levels, by laws that the whole guarantee rests on
+mechanism   level -> noisy level, with the proofs in `mechanism.md`
+entropy     the words that noise is made of: a keyed function of what is answered
+policy      what is released of a window, at what price
+release     windows that are paid for -> values
+terms, ledger, ledger_record    accounts: what was spent, what may be spent, as bytes
+"""

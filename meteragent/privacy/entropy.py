@@ -1,0 +1,158 @@
+"""Keyed words per window: the only randomness of a release, and the same on every retry.
+
+The words of a window are BLAKE2b over everything that identifies it *and its content*, so
+that a crash, a rebalance or a second instance computes the very same release (no second
+draw on one secret), while any other content gives unrelated noise (equal noise on two
+contents would give their difference away). Claim 7 in `mechanism.md`.
+
+Wire form, so that another implementation can reproduce a release. Block `b` of a window is
+
+    BLAKE2b-512(key    = the noise key, 32 bytes,
+                salt   = b as 16 bytes, little endian,
+                person = the policy's digest, 16 bytes,
+                input  = tag(meter id) || window start || content)
+
+    tag      BLAKE2b-128 of the meter id in UTF-8, 16 bytes
+    start    milliseconds since the epoch, 8 bytes, signed, little endian
+    content  the window's levels in slot order, each in the domain's integer type (1, 2 or
+             4 bytes), little endian, two's complement; -1 where a slot is absent
+
+and its eight 64-bit words, little endian, are words `8b .. 8b+7` of the window. With `q`
+outputs in a release, output `o` reads the words `o, o + q, o + 2q, …`.
+"""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meteragent.errors import InvalidSetting, KeyRefused
+from meteragent.privacy.domain import Levels
+
+KEY_BYTES = 32
+TAG_BYTES = 16
+POLICY_BYTES = blake2b.PERSON_SIZE
+WORDS_PER_BLOCK = 8
+_BLOCK_BYTES = 64
+
+Tags = NDArray[np.uint8]
+"""tags[meter, byte]"""
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseKey:
+    """The secret that noise is derived from; it never shows itself."""
+
+    secret: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.secret) != KEY_BYTES:
+            raise KeyRefused(
+                "given", f"is not {KEY_BYTES} bytes long", "make one with `meteragent key create`"
+            )
+
+    def __repr__(self) -> str:
+        return "NoiseKey(…)"
+
+    @classmethod
+    def from_hex(cls, text: str, source: str) -> "NoiseKey":
+        """Read the 64 hexadecimal digits that a key file or a credential holds."""
+        try:
+            return cls(bytes.fromhex(text))
+        except (ValueError, KeyRefused):
+            # Not chained: a cause's message might quote what it could not read.
+            raise KeyRefused(
+                source,
+                f"does not hold {2 * KEY_BYTES} hexadecimal digits",
+                "make one with `meteragent key create`",
+            ) from None
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells keys apart and gives none away: of another length and purpose than noise."""
+        return blake2b(key=self.secret, person=b"fingerprint", digest_size=8).hexdigest()
+
+    def to_hex(self) -> str:
+        """The text of a key file."""
+        return self.secret.hex() + "\n"
+
+
+def tag(meter_id: str) -> bytes:
+    """A meter's name, of fixed length."""
+    return blake2b(meter_id.encode(), digest_size=TAG_BYTES).digest()
+
+
+class WindowWords:
+    """The words of a batch of windows; all but the first few are derived on demand."""
+
+    def __init__(self, key: NoiseKey, policy: bytes, rows: list[bytes], outputs: int) -> None:
+        self._key = key
+        self._policy = policy
+        self._rows = rows
+        self._outputs = outputs
+        blocks = -(-outputs // WORDS_PER_BLOCK)
+        words = np.concatenate([self._block(b) for b in range(blocks)], axis=1)
+        self.first = words[:, :outputs]
+
+    def further(self, window: int, output: int, depth: int) -> int:
+        """The word at `depth` of one output's row."""
+        block, word = divmod(output + depth * self._outputs, WORDS_PER_BLOCK)
+        hashed = self._keyed(block)
+        hashed.update(self._rows[window])
+        return int.from_bytes(hashed.digest()[8 * word : 8 * word + 8], "little")
+
+    def _block(self, block: int) -> NDArray[np.uint64]:
+        keyed = self._keyed(block)
+        digests = bytearray()
+        for row in self._rows:
+            hashed = keyed.copy()
+            hashed.update(row)
+            digests += hashed.digest()
+        return np.frombuffer(digests, dtype="<u8").reshape(-1, WORDS_PER_BLOCK)
+
+    def _keyed(self, block: int) -> blake2b:
+        return blake2b(
+            key=self._key.secret,
+            salt=block.to_bytes(blake2b.SALT_SIZE, "little"),
+            person=self._policy,
+            digest_size=_BLOCK_BYTES,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Entropy:
+    """Derives the words of windows under one key and one policy digest (16 bytes)."""
+
+    key: NoiseKey
+    policy: bytes
+
+    def __post_init__(self) -> None:
+        # A shorter one would be padded, and two policies could share their noise.
+        if len(self.policy) != POLICY_BYTES:
+            raise InvalidSetting(
+                "policy", f"is not {POLICY_BYTES} bytes long", "pass the policy's digest"
+            )
+
+    def words(
+        self, tags: Tags, starts: NDArray[np.int64], levels: Levels, outputs: int
+    ) -> WindowWords:
+        """Words for `levels[window, slot]`, windows named by meter tag and start.
+
+        Postcondition: a function of key, policy, tag, start and content alone; two windows
+        that differ in any of them get independent words, as far as BLAKE2b is a
+        pseudorandom function.
+        """
+        count, slots = levels.shape
+        width = levels.dtype.itemsize
+        message = np.empty((count, TAG_BYTES + 8 + slots * width), dtype=np.uint8)
+        message[:, :TAG_BYTES] = tags
+        message[:, TAG_BYTES : TAG_BYTES + 8] = _bytes(starts[:, np.newaxis], "<i8")
+        message[:, TAG_BYTES + 8 :] = _bytes(levels, f"<i{width}")
+        flat, length = message.tobytes(), message.shape[1]
+        rows = [flat[i : i + length] for i in range(0, len(flat), length)]
+        return WindowWords(self.key, self.policy, rows, outputs)
+
+
+def _bytes(numbers: NDArray[np.signedinteger], form: str) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(numbers, dtype=form).view(np.uint8)

@@ -1,0 +1,200 @@
+"""The truncated geometric mechanism: exact sampling, cost, bias correction, error.
+
+Its definition, and the proofs of what is claimed here, stand beside it in `mechanism.md`.
+Nothing in this module draws randomness: it turns uniform words that it is given into noise.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import accumulate, repeat
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meteragent.errors import InvalidSetting
+from meteragent.privacy.domain import Domain, Watts
+from meteragent.privacy.exact import NANO, nano, type_of_decimal
+
+DIGITS = 140  # of every power of alpha; 100 are left after the widest scaling below
+WORDS = 5  # 64-bit words to which a threshold is known: 320 bits
+WORD_BITS = 64
+GUIDE_BITS = 16
+SHARED = 256  # mechanisms: more than a configuration asks for
+
+Number = TypeVar("Number", Fraction, Decimal, float)
+
+
+class Words(Protocol):
+    """Uniform 64-bit words, an endless row of them for each output of each window."""
+
+    first: NDArray[np.uint64]
+    """first[window, output]"""
+
+    def further(self, window: int, output: int, depth: int) -> int:
+        """The word at `depth` >= 1 of one row."""
+
+
+class TruncatedGeometric:
+    """Two-sided geometric noise on a level, clamped to the domain.
+
+    `epsilon` is per watt, rounded down to whole nano-units: the very integer that the
+    ledger adds up. Two levels that differ by `d` watts give any output with odds within
+    `exp(epsilon * d)`, and no mechanism with that promise serves a reader better.
+    """
+
+    def __init__(self, domain: Domain, epsilon: type_of_decimal) -> None:
+        self.domain = domain
+        self.nano = nano("epsilon", epsilon)
+        with localcontext(Context(prec=DIGITS)):
+            self.alpha = (-Decimal(self.nano) / NANO * domain.step).exp()
+            if self.alpha * 2 ** (WORDS * WORD_BITS) < 1:
+                raise InvalidSetting(
+                    "epsilon", "is so large that no noise is left", "write a smaller one"
+                )
+            self._thresholds = _thresholds(domain.top, self.alpha)
+        self._rate = float(self.epsilon * domain.step)
+        self._high = np.array([t >> _BELOW_FIRST for t in self._thresholds], dtype=np.uint64)
+        self._guide = _guide(self._high)
+
+    @property
+    def epsilon(self) -> Decimal:
+        """The exact loss per watt of one draw."""
+        return Decimal(self.nano) / NANO
+
+    def cost(self, outputs: int = 1) -> int:
+        """Nano-units per watt that `outputs` draws on one window cost: losses add up."""
+        return outputs * self.nano
+
+    def sample(self, levels: NDArray[np.int64], words: Words) -> NDArray[np.int64]:
+        """Release `levels[window, output]`, each with noise from its own row of words.
+
+        Precondition: levels in 0..top; words uniform and independent of one another.
+        Postcondition: each output has the law of `matrix`, up to a total variation below
+        2**-250. Why exact: noise made of floats has gaps that give the level away.
+        """
+        released: NDArray[np.int64] = np.clip(levels + self.noise(words), 0, self.domain.top)
+        return released
+
+    def noise(self, words: Words) -> NDArray[np.int64]:
+        """Invert the distribution function: count the thresholds at or below each row of words.
+
+        Most rows are decided by the first 16 bits, nearly all others by 64; a row that ties
+        with a threshold reads on, word by word.
+        """
+        first = words.first
+        counts = self._guide[first >> np.uint64(WORD_BITS - GUIDE_BITS)]
+        undecided = np.nonzero(counts < 0)
+        word = first[undecided]
+        count = np.searchsorted(self._high, word, side="right")
+        tied = np.flatnonzero((count > 0) & (self._high[count - 1] == word))
+        for i in tied:
+            window, output = int(undecided[0][i]), int(undecided[1][i])
+            count[i] = self._count_exactly(int(word[i]), words, window, output)
+        counts[undecided] = count
+        noise: NDArray[np.int64] = counts.astype(np.int64) - self.domain.top
+        return noise
+
+    def _count_exactly(self, first: int, words: Words, window: int, output: int) -> int:
+        uniform = first
+        for depth in range(1, WORDS):
+            uniform = uniform << WORD_BITS | words.further(window, output, depth)
+        return bisect_right(self._thresholds, uniform)
+
+    def matrix(self) -> NDArray[np.float64]:
+        """`matrix[level, released]`: the probability of every release, for inspection."""
+        with localcontext(Context(prec=DIGITS)):
+            return np.array(matrix(self.domain.top, self.alpha), dtype=np.float64)
+
+    @cached_property
+    def _unbiased(self) -> NDArray[np.float64]:
+        corrected = np.arange(self.domain.top + 1, dtype=np.float64)
+        overshoot = float(self.alpha / (1 - self.alpha))
+        corrected[0] -= overshoot
+        corrected[-1] += overshoot
+        return corrected
+
+    def unbiased(self, released: NDArray[np.int64]) -> Watts:
+        """Watts whose mean over the noise is exactly the true level's (claim 5).
+
+        Clamped noise is memoryless: what was cut off at an end exceeds it by
+        `alpha / (1 - alpha)` levels on average, so that much is put back there.
+        """
+        return self.domain.watts(self._unbiased[released])
+
+    def expected_error(self, level: int | None = None) -> float:
+        """Mean of |released - level| in watts; at no level, that of unclamped noise."""
+        alpha, gap = math.exp(-self._rate), -math.expm1(-self._rate)
+        room = -sum(math.expm1(-self._rate * side) for side in self._sides(level))
+        return float(self.domain.step) * room * alpha / (gap * (1 + alpha))
+
+    def error_quantile(self, share: float, level: int | None = None) -> float:
+        """The smallest error in watts that at least `share` of the releases stay within."""
+        if not 0 <= share < 1:
+            raise InvalidSetting("share", "must be in [0, 1)", 'write for example "0.9"')
+        sides = self._sides(level)
+
+        def within(error: int) -> bool:
+            beyond = sum(self._power(error + 1) for side in sides if side > error)
+            return beyond <= (1 + self._power(1)) * (1 - share)
+
+        most = 1
+        while not within(most):
+            most *= 2
+        return bisect_left(range(most), True, key=within) * float(self.domain.step)  # noqa: FBT003
+
+    def _power(self, exponent: float) -> float:
+        return math.exp(-self._rate * exponent)
+
+    def _sides(self, level: int | None) -> tuple[float, float]:
+        """How far noise can carry a release down and up, in levels."""
+        if level is not None and not 0 <= level <= self.domain.top:
+            raise InvalidSetting(
+                "level", "is not on the grid", f"give one in 0..{self.domain.top}, or none"
+            )
+        return (math.inf, math.inf) if level is None else (level, self.domain.top - level)
+
+
+@lru_cache(maxsize=SHARED)
+def shared(domain: Domain, epsilon: type_of_decimal) -> TruncatedGeometric:
+    """The same for all who ask: its tables are large, take long to make, and never change."""
+    return TruncatedGeometric(domain, epsilon)
+
+
+_BELOW_FIRST = (WORDS - 1) * WORD_BITS
+
+
+def matrix(top: int, alpha: Number) -> list[list[Number]]:
+    """The mechanism's law in any exact arithmetic: `c(z) * alpha**|y - z|` (claim 2)."""
+    one = alpha**0
+    powers = list(accumulate(repeat(alpha, top), lambda power, a: power * a, initial=one))
+    at_end, inside = one / (one + alpha), (one - alpha) / (one + alpha)
+    return [
+        [(at_end if z in (0, top) else inside) * powers[abs(y - z)] for z in range(top + 1)]
+        for y in range(top + 1)
+    ]
+
+
+def _thresholds(top: int, alpha: Decimal) -> list[int]:
+    """`P(noise <= j) * 2**320` for j in -top..top-1, as integers.
+
+    Noise beyond `top` either way clamps to an end of the domain whatever the level was, so
+    these thresholds are all there is to know. Tails are rounded down on both sides alike,
+    and none to nothing.
+    """
+    scale = 2 ** (WORDS * WORD_BITS)
+    powers = accumulate(repeat(alpha, top - 1), lambda power, a: power * a, initial=alpha)
+    tail = [max(1, int(power * scale / (1 + alpha))) for power in powers]
+    return [*reversed(tail), *(scale - t for t in tail)]
+
+
+def _guide(high: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """By leading bits: how many thresholds lie below, or -1 where one lies among them."""
+    start = np.arange(2**GUIDE_BITS, dtype=np.uint64) << np.uint64(WORD_BITS - GUIDE_BITS)
+    last = start | np.uint64(2 ** (WORD_BITS - GUIDE_BITS) - 1)
+    below = np.searchsorted(high, start, side="left")
+    through = np.searchsorted(high, last, side="right")
+    return np.where(below == through, below, -1).astype(np.int32)

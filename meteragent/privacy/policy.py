@@ -1,0 +1,208 @@
+"""A policy: everything that decides what is released of a meter, and at what price."""
+
+import json
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from hashlib import blake2b
+from math import ceil
+from typing import Any, Literal
+
+from meteragent.errors import InvalidSetting
+from meteragent.explain.leakage import Frame
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.exact import NANO, decimal, nano
+from meteragent.privacy.query import Query, query
+from meteragent.privacy.terms import Terms
+
+RELEASE_SCHEMA = "meteragent.release/1"
+POLICY_SCHEMA = "meteragent.policy/1"
+DIGEST_BYTES = 16
+MOST_SLOTS = 100_000
+_TIMES = ("size", "interval", "hop", "grace", "idle", "horizon")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query and the loss per watt, in whole nano-units, of each of its answers."""
+
+    query: Query
+    nano: int
+
+    @property
+    def epsilon(self) -> str:
+        """The exact loss per watt, as it is published."""
+        return f"{(Decimal(self.nano) / NANO).normalize():f}"
+
+
+def question(name: str, epsilon: Decimal | int | str, radius: Decimal | int | str) -> Question:
+    """Ask `name` with odds within `exp(epsilon)` for worlds `radius` watts apart."""
+    return Question(query(name), per_watt("epsilon", epsilon, radius))
+
+
+def per_watt(field: str, loss: Decimal | int | str, radius: Decimal | int | str) -> int:
+    """A loss at a radius, as whole nano-units per watt, rounded down once and for all."""
+    numerator, denominator = decimal(field, loss).as_integer_ratio()
+    watts = decimal("radius", radius, example="100")
+    if watts <= 0:
+        raise InvalidSetting("radius", "must be positive", 'write for example "100W"')
+    over, under = watts.as_integer_ratio()
+    units = numerator * under * NANO // (denominator * over)
+    if units <= 0:
+        raise InvalidSetting(
+            field, "is below 0.000000001 per watt of radius", 'write for example "1"'
+        )
+    return units
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Times are in milliseconds, `budget` in nano-units per watt.
+
+    A window has `size // interval` slots and starts every `hop`; it closes `grace` after its
+    end by the meter's own clock, or `grace + idle` by its partition's.
+    """
+
+    domain: Domain
+    questions: tuple[Question, ...]
+    size: int
+    interval: int
+    hop: int
+    grace: int
+    idle: int
+    budget: int
+    horizon: int
+    min_coverage: Decimal = Decimal(0)
+    presence: Literal["public", "private"] = "public"
+    on_exhausted: Literal["suppress", "partial"] = "suppress"
+
+    def __post_init__(self) -> None:
+        self._refuse_crooked_windows()
+        self._refuse_crooked_questions()
+        if not 0 <= self.min_coverage <= 1:
+            raise InvalidSetting("min_coverage", "must be in [0, 1]", 'write for example "0.8"')
+        if self.presence == "private" and self.min_coverage > 0:
+            raise InvalidSetting(
+                "min_coverage",
+                "would tell of presence, which is private",
+                'leave it out, or write presence = "public"',
+            )
+        self.terms  # noqa: B018 - refuses what no ledger can keep
+
+    def _refuse_crooked_windows(self) -> None:
+        for field in ("size", "interval", "hop"):
+            if getattr(self, field) <= 0:
+                raise InvalidSetting(field, "must be positive", 'write for example "10s"')
+        for field in ("grace", "idle"):
+            if getattr(self, field) < 0:
+                raise InvalidSetting(field, "must not be negative", 'write for example "30s"')
+        if self.size % self.interval:
+            raise InvalidSetting(
+                "interval", "does not divide the window", 'write for example "10s"'
+            )
+        if self.hop % self.interval or self.hop > self.size:
+            raise InvalidSetting(
+                "hop", "must be whole intervals, and no more than a window", "leave it out"
+            )
+        if self.slots > MOST_SLOTS:
+            raise InvalidSetting(
+                "interval", f"makes more than {MOST_SLOTS} slots", "write a longer one"
+            )
+
+    def _refuse_crooked_questions(self) -> None:
+        names = [q.query.name for q in self.questions]
+        if not names:
+            raise InvalidSetting("queries", "is empty", 'write for example ["avg"]')
+        if len(set(names)) < len(names):
+            raise InvalidSetting("queries", "asks one twice", "name each once")
+
+    @property
+    def slots(self) -> int:
+        """Readings per window."""
+        return self.size // self.interval
+
+    @property
+    def needed(self) -> int:
+        """How many readings a window needs to be released where presence is public."""
+        return max(1, ceil(self.min_coverage * self.slots))
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The shape of its windows."""
+        return Frame(self.domain, self.size, self.hop, self.interval)
+
+    @cached_property
+    def terms(self) -> Terms:
+        """What its accounts promise."""
+        return Terms(
+            budget=self.budget,
+            horizon=self.horizon,
+            size=self.size,
+            hop=self.hop,
+            costs=tuple(q.nano * q.query.outputs(self.slots) for q in self.questions),
+            partial=self.on_exhausted == "partial",
+        )
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Of what defines a release given the window's content: it enters the noise.
+
+        It leaves out what does not change a release, such as the budget: a window that is
+        computed again under a new budget must not be a new draw.
+        """
+        return _digest(self._defining())
+
+    @cached_property
+    def id(self) -> str:
+        """Of everything that is promised, as it is published with every release."""
+        return _digest(self._promised()).hex()
+
+    def _defining(self) -> dict[str, Any]:
+        return {
+            "schema": RELEASE_SCHEMA,
+            "minimum": f"{self.domain.minimum.normalize():f}",
+            "maximum": f"{self.domain.maximum.normalize():f}",
+            "step": f"{self.domain.step.normalize():f}",
+            "size_ms": self.size,
+            "interval_ms": self.interval,
+            "hop_ms": self.hop,
+            "presence": self.presence,
+            "epsilon_per_watt": [[q.query.name, q.epsilon] for q in self.questions],
+        }
+
+    def _promised(self) -> dict[str, Any]:
+        return {
+            **self._defining(),
+            "schema": POLICY_SCHEMA,
+            "grace_ms": self.grace,
+            "idle_ms": self.idle,
+            "min_coverage": str(self.min_coverage),
+            "budget_per_watt": f"{(Decimal(self.budget) / NANO).normalize():f}",
+            "horizon_ms": self.horizon,
+            "on_exhausted": self.on_exhausted,
+        }
+
+    def document(self) -> dict[str, Any]:
+        """The whole policy, as published once under its id."""
+        return {**self._promised(), "policy": self.id}
+
+
+def policy_of(document: dict[str, Any]) -> Policy:
+    """The policy that was published so: the inverse of `document`."""
+    return Policy(
+        domain=Domain(*(Decimal(document[name]) for name in ("minimum", "maximum", "step"))),
+        questions=tuple(
+            Question(query(name), nano("epsilon", epsilon))
+            for name, epsilon in document["epsilon_per_watt"]
+        ),
+        budget=nano("budget", document["budget_per_watt"]),
+        min_coverage=Decimal(document["min_coverage"]),
+        presence=document["presence"],
+        on_exhausted=document["on_exhausted"],
+        **{name: document[f"{name}_ms"] for name in _TIMES},
+    )
+
+
+def _digest(document: dict[str, Any]) -> bytes:
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return blake2b(text.encode(), digest_size=DIGEST_BYTES).digest()

@@ -1,0 +1,131 @@
+"""Windows -> levels: the questions a policy may ask of a window.
+
+Every query obeys three laws on integer tuples, and the whole guarantee rests on them
+(`mechanism.md`, claim 1): it is monotone, shift-equivariant, and maps all zeros to zero.
+A query is added by registering it here; the suite draws windows for every registered one.
+All arithmetic is on integers: floats would break the laws at ties.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meteragent.errors import InvalidSetting
+from meteragent.privacy.domain import ABSENT, Levels
+
+Answers = NDArray[np.int64]
+"""answers[window, output]"""
+
+
+class Windows:
+    """`levels[window, slot]` and what several queries need of it, each computed once."""
+
+    def __init__(self, levels: Levels) -> None:
+        self.levels = levels
+
+    @cached_property
+    def present(self) -> NDArray[np.int64]:
+        """How many slots of each window hold a reading."""
+        present: NDArray[np.int64] = np.count_nonzero(self.levels != ABSENT, axis=1)
+        return present
+
+    @cached_property
+    def total(self) -> NDArray[np.int64]:
+        """The sum of each window's levels (an absent slot, held as -1, adds nothing)."""
+        absent = self.levels.shape[1] - self.present
+        total: NDArray[np.int64] = self.levels.sum(axis=1, dtype=np.int64) + absent
+        return total
+
+    @cached_property
+    def ordered(self) -> Levels:
+        """Each window's levels in ascending order; absent slots, held as -1, come first."""
+        return np.sort(self.levels, axis=1)
+
+    def ranked(self, rank: NDArray[np.int64]) -> Answers:
+        """The level of 0-based `rank` among each window's present ones, 0 if there is none."""
+        slots = self.levels.shape[1]
+        column = np.minimum(slots - self.present + rank, slots - 1)
+        picked = self.ordered[np.arange(len(column)), column]
+        found: Answers = np.maximum(picked, 0).astype(np.int64)[:, np.newaxis]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A named question; `per_slot` ones answer each slot by itself and cost as often."""
+
+    name: str
+    answer: Callable[[Windows], Answers] = field(compare=False)
+    per_slot: bool = False
+
+    def outputs(self, slots: int) -> int:
+        """How many levels it answers for a window of `slots` readings."""
+        return slots if self.per_slot else 1
+
+
+def _average(windows: Windows) -> Answers:
+    """Precondition: none. Postcondition: the mean of the present levels, rounded half up.
+
+    Why half up in integers: half-to-even moves by two when every reading moves by one.
+    """
+    count = np.maximum(windows.present, 1)
+    mean: Answers = (2 * windows.total + count) // (2 * count)
+    return mean[:, np.newaxis]
+
+
+def _percentile(percent: Fraction) -> Callable[[Windows], Answers]:
+    """Rank `floor(percent/100 * m + 1)` of the m present readings, in exact integers."""
+    share = percent / 100
+
+    def answer(windows: Windows) -> Answers:
+        return windows.ranked(windows.present * share.numerator // share.denominator)
+
+    return answer
+
+
+def _maximum(windows: Windows) -> Answers:
+    return windows.ranked(windows.present - 1)
+
+
+def _reading(windows: Windows) -> Answers:
+    """Each slot by itself: the product of one mechanism per slot, an absent one read as 0."""
+    return np.maximum(windows.levels, 0).astype(np.int64)
+
+
+NAMED: dict[str, Query] = {
+    query.name: query
+    for query in (
+        Query("avg", _average),
+        Query("min", _percentile(Fraction(0))),
+        Query("median", _percentile(Fraction(50))),
+        Query("max", _maximum),
+        Query("reading", _reading, per_slot=True),
+    )
+}
+"""The queries with a name of their own; `p<P>` is the percentile of any decimal 0 <= P < 100."""
+
+_PERCENTILE = re.compile(r"p(0|[1-9]\d?)(\.\d{1,6})?", re.ASCII)
+
+
+def query(name: str) -> Query:
+    """The query that `name` asks for: a key of `NAMED`, or a percentile such as `p99.9`."""
+    if name in NAMED:
+        return NAMED[name]
+    if _PERCENTILE.fullmatch(name):
+        return Query(name, _percentile(Fraction(name[1:])))
+    raise InvalidSetting(
+        "query",
+        f"{name[:20]!r} is not one",
+        f"write one of {', '.join(NAMED)}, or p<P> with 0 <= P < 100, for example p95",
+    )
+
+
+def answer(queries: tuple[Query, ...], levels: Levels) -> Answers:
+    """All answers side by side: `answers[window, output]`, in the order of `queries`."""
+    windows = Windows(levels)
+    return np.concatenate([q.answer(windows) for q in queries], axis=1)

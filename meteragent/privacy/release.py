@@ -1,0 +1,55 @@
+"""Paid-for windows -> released values: queries, keyed words and noise, for one policy."""
+
+import numpy as np
+
+from meteragent.privacy.arrays import Integers
+from meteragent.privacy.domain import Levels, Watts
+from meteragent.privacy.entropy import Entropy, NoiseKey, Tags
+from meteragent.privacy.mechanism import Words, shared
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.query import answer
+
+
+class Releaser:
+    """Answers a policy's questions about windows, each answer with its own noise."""
+
+    def __init__(self, policy: Policy, key: NoiseKey) -> None:
+        self._queries = tuple(question.query for question in policy.questions)
+        self._domain = policy.domain
+        self._entropy = Entropy(key, policy.digest)
+        outputs = [query.outputs(policy.slots) for query in self._queries]
+        self.outputs = sum(outputs)
+        losses = np.repeat([question.nano for question in policy.questions], outputs)
+        epsilons = {question.nano: question.epsilon for question in policy.questions}
+        self._mechanisms = [
+            (np.flatnonzero(losses == nano), shared(policy.domain, epsilon))
+            for nano, epsilon in epsilons.items()
+        ]
+
+    def release(self, tags: Tags, starts: Integers, levels: Levels) -> tuple[Watts, Watts]:
+        """(values, unbiased), each [window, output] in watts.
+
+        Precondition: every window has been paid for. Postcondition: a function of key,
+        policy, meter, window and content alone, however often and wherever it is computed.
+        """
+        answers = answer(self._queries, levels)
+        words = self._entropy.words(tags, starts, levels, self.outputs)
+        released = np.empty_like(answers)
+        unbiased = np.empty(answers.shape)
+        for columns, mechanism in self._mechanisms:
+            some = mechanism.sample(answers[:, columns], _Columns(words, columns))
+            released[:, columns] = some
+            unbiased[:, columns] = mechanism.unbiased(some)
+        return self._domain.watts(released), unbiased
+
+
+class _Columns:
+    """The words of some outputs."""
+
+    def __init__(self, words: Words, columns: Integers) -> None:
+        self.first = words.first[:, columns]
+        self._words = words
+        self._columns = columns
+
+    def further(self, window: int, output: int, depth: int) -> int:
+        return self._words.further(window, int(self._columns[output]), depth)

@@ -1,0 +1,159 @@
+"""What flows between the codec and the pipeline: batches as columns.
+
+A *record* is a Kafka message or a line of a file; a *run* is what one good record holds, a
+single reading or an interval block of consecutive ones.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import compress
+
+import numpy as np
+
+from meteragent.privacy.arrays import Integers, Mask, counted
+from meteragent.privacy.domain import Watts
+from meteragent.privacy.policy import Policy
+
+
+class Reason(StrEnum):
+    """Why a record was rejected whole. Never says what it held."""
+
+    EMPTY = "empty"
+    """No bytes: a tombstone, or nothing in it."""
+    TOO_LARGE = "too_large"
+    """More bytes than a record may have; it was not parsed."""
+    NOT_UTF8 = "not_utf8"
+    NOT_JSON = "not_json"
+    """No JSON document; or nested beyond 200, or with an integer beyond 4300 digits."""
+    WRONG_SHAPE = "wrong_shape"
+    """No object, or a key is missing."""
+    BAD_METER = "bad_meter"
+    """`meter_id` is no string of 1 to 128 characters without control characters."""
+    BAD_TIME = "bad_time"
+    """Neither milliseconds nor RFC 3339 with a zone; or outside 1970 to 9999."""
+    BAD_INTERVAL = "bad_interval"
+    """`interval_ms` is no positive integer."""
+    BAD_VALUE = "bad_value"
+    """A value is no finite number, or a block holds no value, or more than 100,000."""
+    BAD_UNIT = "bad_unit"
+    """Neither W nor kW."""
+    FUTURE = "future"
+    """Further ahead of the record's own timestamp than `max_skew`."""
+    NO_POLICY = "no_policy"
+    """No policy is for this meter."""
+    TOO_MANY_METERS = "too_many_meters"
+    """A new meter, and the partition holds as many as it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """One rejected record, by its coordinates only."""
+
+    offset: int
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """The good records of a batch, in record order, and the bad ones.
+
+    `watts` has an entry per reading, run after run; the others have one per run. A reading
+    without a value is NaN watts: its slot stays absent.
+    """
+
+    meters: list[str]
+    offsets: Integers
+    """Where each run's record stands in its partition."""
+    timestamps: Integers
+    """When each run's record was written, in milliseconds since the epoch."""
+    counts: Integers
+    """How many readings each run holds."""
+    starts: Integers
+    """The time of each run's first reading ..."""
+    intervals: Integers
+    """... and from each of its readings to the next, which is positive."""
+    watts: Watts
+    rejects: list[Reject]
+    next_offset: int
+    """One past the last record of the batch, good or bad."""
+
+    @property
+    def ends(self) -> Integers:
+        """The time of each run's last reading."""
+        ends: Integers = self.starts + self.intervals * (self.counts - 1)
+        return ends
+
+    @property
+    def times(self) -> Integers:
+        """The time of each reading, run after run."""
+        times: Integers = np.repeat(self.starts, self.counts)
+        times += np.repeat(self.intervals, self.counts) * counted(self.counts)
+        return times
+
+    def chosen(self, runs: Mask, rejects: list[Reject], next_offset: int) -> "Readings":
+        """Some of the runs, with these rejects."""
+        return Readings(
+            list(compress(self.meters, runs.tolist())),
+            self.offsets[runs],
+            self.timestamps[runs],
+            self.counts[runs],
+            self.starts[runs],
+            self.intervals[runs],
+            self.watts[np.repeat(runs, self.counts)],
+            rejects,
+            next_offset,
+        )
+
+    def split(self, offset: int) -> Iterator["Readings"]:
+        """What stands before an offset, and what from it on; whole if there is only one."""
+        first = min([*self.offsets[:1].tolist(), *(r.offset for r in self.rejects[:1])], default=0)
+        if not first < offset < self.next_offset:
+            yield self
+            return
+        before = self.offsets < offset
+        yield self.chosen(before, [r for r in self.rejects if r.offset < offset], offset)
+        since = [r for r in self.rejects if r.offset >= offset]
+        yield self.chosen(~before, since, self.next_offset)
+
+
+class Withheld(StrEnum):
+    """Why a window, or some of its queries, was not released."""
+
+    NOTHING = ""
+    BUDGET = "budget"
+    COVERAGE = "coverage"
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """Decided windows of one policy: the only thing that leaves the trusted side.
+
+    `granted` counts the leading queries that are released, all or fewer; their outputs stand
+    in the first columns of `values` and `unbiased`, what stands behind them is no release.
+    """
+
+    policy: Policy
+    meters: list[str]
+    starts: Integers
+    granted: Integers
+    withheld: list[Withheld]
+    present: Mask
+    """present[window, slot]: public only where the policy says that presence is."""
+    values: Watts
+    """values[window, output]: in range, universally optimal."""
+    unbiased: Watts
+    """unbiased[window, output]: right on average, for sums over many windows or homes."""
+
+    def chosen(self, windows: list[int]) -> "Releases":
+        """Some of the windows, in this order."""
+        return Releases(
+            self.policy,
+            [self.meters[window] for window in windows],
+            self.starts[windows],
+            self.granted[windows],
+            [self.withheld[window] for window in windows],
+            self.present[windows],
+            self.values[windows],
+            self.unbiased[windows],
+        )

@@ -1,0 +1,142 @@
+"""One policy's meters in one partition: their windows, their accounts, and their releases."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from meteragent.privacy.arrays import Integers, Mask, counted, run_starts
+from meteragent.privacy.domain import ABSENT, Watts
+from meteragent.privacy.entropy import TAG_BYTES, NoiseKey, tag
+from meteragent.privacy.ledger import NEVER, Ledger
+from meteragent.privacy.ledger_record import dump
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.release import Releaser
+from meteragent.stream.closing import Closed
+from meteragent.stream.columns import Releases, Withheld
+from meteragent.stream.window import Store
+
+_COLUMNS = 4  # of a meter besides its rings: head, spent, released_until, next
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Windows decided together: to be published in one transaction, or not at all."""
+
+    releases: Releases
+    accounts: list[tuple[str, bytes]]
+    """The ledger record of each meter that was charged or decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A policy, for the meters whose id begins with `prefix`."""
+
+    prefix: str
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What a partition holds for the meters of one policy: how many, and none of their names."""
+
+    policy: Policy
+    meters: int
+    ledger: Ledger
+    """The first `meters` accounts are in use."""
+    open_windows: int
+    """Windows not yet decided that hold a reading; of hopping ones, hops."""
+    bytes_per_meter: int
+    """In arrays."""
+
+
+class Lane:
+    """Closes windows of its meters, pays for them, and releases what is paid for."""
+
+    def __init__(self, assigned: Assigned, key: NoiseKey) -> None:
+        self.prefix = assigned.prefix
+        self.policy = assigned.policy
+        self.store = Store(self.policy)
+        self.ledger = Ledger(self.policy.terms)
+        self.meters: list[str] = []
+        self._tags = np.empty((0, TAG_BYTES), dtype=np.uint8)
+        self._releaser = Releaser(self.policy, key)
+
+    def move_in(self, meters: list[str]) -> int:
+        """Give meters their rows; answer with the first."""
+        first = len(self.meters)
+        self.meters += meters
+        rows = len(self.meters)
+        self.store.grow(rows)
+        self.ledger.grow(rows)
+        tags = b"".join(map(tag, meters))
+        if rows > len(self._tags):
+            room = np.empty((len(self.store.next), TAG_BYTES), dtype=np.uint8)
+            room[:first] = self._tags[:first]
+            self._tags = room
+        self._tags[first:rows] = np.frombuffer(tags, dtype=np.uint8).reshape(-1, TAG_BYTES)
+        return first
+
+    def go_on(self) -> None:
+        """Leave decided what the ledger says is."""
+        rows = np.arange(len(self.meters))
+        until = self.ledger.released_until[rows]
+        known = until != NEVER
+        self.store.decided_until(rows[known], until[known])
+
+    def holding(self) -> Holding:
+        """What there is."""
+        ledger, ring = self.ledger, self.store.ring
+        account = ledger.ring * ledger.buckets.itemsize + ledger.head.itemsize * _COLUMNS
+        return Holding(
+            self.policy,
+            len(self.meters),
+            ledger,
+            ring.open_blocks(),
+            ring.bytes_per_row + account + TAG_BYTES,
+        )
+
+    def decide(self, closed: Closed) -> Step:
+        """Charge closed windows, release what is paid for, and write the accounts down."""
+        starts = closed.windows * self.policy.hop
+        present = closed.levels != ABSENT
+        covered = np.ones(len(starts), dtype=np.bool_)
+        if self.policy.presence == "public":
+            covered = present.sum(axis=1) >= self.policy.needed
+        granted = self._charge(closed.rows, starts, covered)
+        self.ledger.settle(closed.rows, starts + self.policy.size)
+        values, unbiased = self._release(closed, starts, granted)
+        meters = [self.meters[row] for row in closed.rows.tolist()]
+        whole = len(self.policy.questions)
+        withheld = np.where(
+            covered, np.where(granted < whole, Withheld.BUDGET, Withheld.NOTHING), Withheld.COVERAGE
+        )
+        releases = Releases(
+            self.policy, meters, starts, granted, withheld.tolist(), present, values, unbiased
+        )
+        changed = closed.rows[run_starts(closed.rows)]
+        names = [self.meters[row] for row in changed.tolist()]
+        return Step(releases, list(zip(names, dump(self.ledger, changed), strict=True)))
+
+    def _charge(self, rows: Integers, starts: Integers, covered: Mask) -> Integers:
+        """How many queries of each window are paid for; a meter's windows in their order."""
+        granted = np.zeros(len(rows), dtype=np.int64)
+        nth = _nth_of_row(rows)
+        for turn in range(int(nth.max()) + 1):
+            now = np.flatnonzero((nth == turn) & covered)
+            granted[now] = self.ledger.charge(rows[now], starts[now])
+        return granted
+
+    def _release(self, closed: Closed, starts: Integers, granted: Integers) -> tuple[Watts, Watts]:
+        values = np.full((len(starts), self._releaser.outputs), np.nan)
+        unbiased = values.copy()
+        paid = np.flatnonzero(granted)
+        if len(paid):
+            values[paid], unbiased[paid] = self._releaser.release(
+                self._tags[closed.rows[paid]], starts[paid], closed.levels[paid]
+            )
+        return values, unbiased
+
+
+def _nth_of_row(rows: Integers) -> Integers:
+    """0 for the first window of each row, 1 for its second, …; rows come in runs."""
+    return counted(np.diff(run_starts(rows), append=len(rows)))

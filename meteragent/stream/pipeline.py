@@ -1,0 +1,247 @@
+"""One partition's readings in, releases out: pure, without a clock of its own and without I/O.
+
+    readings -> windows -> budget -> queries and noise -> releases and ledger records
+
+Whoever runs a pipeline feeds it all records of a partition in order, and commits, in one
+transaction, what the steps held and the `position` after the last of them. Fed again from
+there, with the ledger records committed so far, another instance goes on as if nothing had
+happened: open windows are filled again by the same records, and decided ones stay decided.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import compress, count
+
+import numpy as np
+
+from meteragent.privacy.arrays import Integers, Mask
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.ledger_record import load
+from meteragent.stream.columns import Readings, Reason, Reject
+from meteragent.stream.lane import Assigned, Holding, Lane, Step
+from meteragent.stream.records import Records
+from meteragent.stream.window import Tally
+
+__all__ = ["START", "Assigned", "Counts", "Holding", "Pipeline", "Position", "Step"]
+
+DAWN = -(2**62)
+"""The clock of a partition from which nothing was read yet."""
+
+MOST_TICKS = 100
+"""More would not fit into what Kafka keeps beside an offset; no more fall into open windows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a partition has come, and from where it could be rebuilt."""
+
+    offset: int
+    """The oldest record that an open window still needs; the one to commit."""
+    clock: int
+    """The partition's event time before that record."""
+    processed: int
+    """One past the last record taken in."""
+    ticks: tuple[tuple[int, int], ...] = ()
+    """(processed, clock): ticks to be repeated when so many records have been taken in again."""
+
+
+START = Position(offset=0, clock=DAWN, processed=0)
+
+
+@dataclass(slots=True)
+class Counts:
+    """What happened since somebody last asked; readings that were read again do not count."""
+
+    tally: Tally = field(default_factory=Tally)
+    rejects: list[Reject] = field(default_factory=list)
+
+
+class Pipeline:
+    """The windows and accounts of one partition's meters."""
+
+    def __init__(
+        self,
+        assigned: Sequence[Assigned],
+        key: NoiseKey,
+        *,
+        max_skew: int,
+        max_meters: int,
+        start: Position = START,
+    ) -> None:
+        longest_first = sorted(assigned, key=lambda a: -len(a.prefix))
+        self._lanes = [Lane(a, key) for a in longest_first]
+        self._max_skew = max_skew
+        self._max_meters = max_meters
+        self._homes: dict[str, int] = {}  # meter -> row * lanes + lane
+        self._clock = start.clock
+        self._processed = start.offset
+        self._known_until = start.processed
+        self._ticked: list[tuple[int, int]] = []
+        self._announced = list(start.ticks)
+        self.counts = Counts()
+
+    def restore(self, accounts: Mapping[str, bytes]) -> None:
+        """Take over the meters that the ledger knows. Precondition: nothing was fed yet."""
+        for number, meters in self._by_lane(accounts):  # none is turned away
+            lane = self._lanes[number]
+            lane.ledger = load(lane.policy.terms, [accounts[meter] for meter in meters])
+            self._move_in(number, meters)
+            lane.go_on()
+
+    def feed(self, readings: Readings) -> Iterator[Step]:
+        """Take in the next records. The state is whole when the last step has been taken."""
+        yield from self._keep_announced()
+        for part in self._parts(readings):
+            yield from self._feed(part)
+            yield from self._keep_announced()
+
+    def _parts(self, readings: Readings) -> list[Readings]:
+        parts = [readings]
+        for offset in sorted({self._known_until, *(at for at, _ in self._announced)}):
+            parts[-1:] = parts[-1].split(offset)
+        return parts
+
+    def _feed(self, readings: Readings) -> Iterator[Step]:
+        again = readings.next_offset <= self._known_until
+        counts = Counts() if again else self.counts
+        counts.rejects += readings.rejects
+        homes = self._admit(readings, counts)
+        for lane, records in self._records(readings, homes):
+            for closed in lane.store.add(records, counts.tally):
+                yield lane.decide(closed)
+        self._processed = readings.next_offset
+        yield from self._advance()
+
+    def tick(self, now: int) -> Iterator[Step]:
+        """Let the wall clock close windows. Precondition: every record there is was fed."""
+        self._clock = max(self._clock, now)
+        yield from self._advance()
+
+    def announce(self, now: int) -> bool:
+        """Let the wall clock close windows, but not yet: answer whether a tick is to be kept.
+
+        Where others may read what is not committed, a tick must not be a surprise: if its
+        releases were seen and then aborted, a record might come before it is repeated, and the
+        same window would be released with another content. So the tick is committed first,
+        with the position, and kept after that. Precondition: every record there is was fed.
+        """
+        if not self._announced and any(lane.store.due(now) for lane in self._lanes):
+            self._announced.append((self._processed, now))
+        return self.announced
+
+    @property
+    def announced(self) -> bool:
+        """Whether a tick is to be kept: then nothing must be fed before it is.
+
+        One that a restored position holds is not, until all that came before it is read again.
+        """
+        return bool(self._announced) and self._announced[0][0] <= self._processed
+
+    def keep(self, committed: Position) -> Iterator[Step]:
+        """Tick as announced, if that is committed. Precondition: nothing was fed since."""
+        if self._announced and self._announced[0] in committed.ticks:
+            yield from self._keep_announced()
+
+    def _keep_announced(self) -> Iterator[Step]:
+        while self._announced and self._announced[0][0] <= self._processed:
+            tick = self._announced.pop(0)
+            self._ticked.append(tick)
+            yield from self.tick(tick[1])
+
+    def position(self) -> Position:
+        """Where to go on, once everything before has been published."""
+        needed = [old for lane in self._lanes if (old := lane.store.ring.oldest())]
+        offset, clock = min(needed, default=(self._processed, self._clock))
+        self._ticked = [tick for tick in self._ticked if tick[0] > offset][-MOST_TICKS:]
+        ticks = (*self._ticked, *self._announced)
+        return Position(offset, clock, max(self._processed, self._known_until), ticks)
+
+    @property
+    def clock(self) -> int:
+        """The newest event time so far."""
+        return self._clock
+
+    def holdings(self) -> list[Holding]:
+        """What is held for each policy, to be looked at and not to be changed."""
+        return [lane.holding() for lane in self._lanes]
+
+    def _advance(self) -> Iterator[Step]:
+        for lane in self._lanes:
+            for closed in lane.store.advance(self._clock):
+                yield lane.decide(closed)
+
+    def _admit(self, readings: Readings, counts: Counts) -> Integers:
+        """The home of each run, or a negative number where it has none and was rejected."""
+        future = readings.ends > readings.timestamps + self._max_skew
+        homes = np.where(future, _FUTURE, self._homes_of(readings.meters, future))
+        for run in np.flatnonzero(homes < 0).tolist():
+            reason = _REASONS[int(homes[run])]
+            counts.rejects.append(Reject(int(readings.offsets[run]), reason))
+        return homes
+
+    def _homes_of(self, meters: list[str], future: Mask) -> Integers:
+        homes = self._homes
+        try:
+            return np.array([*map(homes.__getitem__, meters)], dtype=np.int64)
+        except KeyError:  # some are new, which is rare
+            new = [m for m in dict.fromkeys(compress(meters, ~future)) if m not in homes]
+            room = max(0, self._max_meters - len(homes))
+            for number, mine in self._by_lane([m for m in new if self._lane_of(m) >= 0][:room]):
+                self._move_in(number, mine)
+            return np.array(
+                [homes[m] if m in homes else self._refusal(m) for m in meters], dtype=np.int64
+            )
+
+    def _by_lane(self, meters: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+        """The meters of each lane; some may have none."""
+        by_lane = defaultdict(list)
+        for meter in meters:
+            by_lane[self._lane_of(meter)].append(meter)
+        by_lane.pop(-1, None)
+        yield from by_lane.items()
+
+    def _move_in(self, number: int, meters: list[str]) -> None:
+        """Give new meters their rows in a lane."""
+        first = self._lanes[number].move_in(meters) * len(self._lanes) + number
+        self._homes.update(zip(meters, count(first, len(self._lanes)), strict=False))
+
+    def _lane_of(self, meter: str) -> int:
+        return next((i for i, x in enumerate(self._lanes) if meter.startswith(x.prefix)), -1)
+
+    def _refusal(self, meter: str) -> int:
+        return _NO_POLICY if self._lane_of(meter) < 0 else _TOO_MANY_METERS
+
+    def _records(self, readings: Readings, homes: Integers) -> Iterator[tuple[Lane, Records]]:
+        """The admitted records of each lane; moves the clock on."""
+        admitted = homes >= 0
+        if not admitted.all():
+            readings, homes = readings.chosen(admitted, [], readings.next_offset), homes[admitted]
+        if not len(homes):
+            return
+        clock = np.maximum(np.maximum.accumulate(readings.ends), self._clock)
+        before = np.concatenate([[self._clock], clock[:-1]])
+        self._clock = int(clock[-1])
+        rows, lane_of = np.divmod(homes, len(self._lanes))
+        for number, lane in enumerate(self._lanes):
+            mine = np.flatnonzero(lane_of == number)
+            if len(mine):
+                records = Records(
+                    rows,
+                    readings.offsets,
+                    before,
+                    readings.starts,
+                    readings.intervals,
+                    readings.counts,
+                    np.cumsum(readings.counts) - readings.counts,
+                    lane.store.policy.domain.levels(readings.watts),
+                )
+                yield lane, records if len(mine) == len(homes) else records.where(mine)
+
+
+_FUTURE, _NO_POLICY, _TOO_MANY_METERS = -1, -2, -3
+_REASONS = {
+    _FUTURE: Reason.FUTURE,
+    _NO_POLICY: Reason.NO_POLICY,
+    _TOO_MANY_METERS: Reason.TOO_MANY_METERS,
+}

@@ -1,0 +1,237 @@
+"""Series that are looked at when somebody asks: the agent as it is now, and what it promises.
+
+Labels are names of the configuration, numbers of partitions and states: bounded, and never a
+meter.
+"""
+
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
+
+from prometheus_client.core import (
+    GaugeHistogramMetricFamily,
+    GaugeMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
+
+from meteragent import __version__
+from meteragent.watch.promise import Answer, Promise
+from meteragent.stream.pipeline import DAWN, Pipeline
+from meteragent.watch.fleet import NOBODY, Fleet, Standing
+from meteragent.watch.recent import Recent
+
+TENTHS = range(10, 101, 10)
+_SECOND = 1000
+
+
+class Watched(Protocol):
+    """What is asked of an agent."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether every partition of its is running."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it gets on."""
+
+    @property
+    def stood_still(self) -> float:
+        """For how many seconds it has not."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its noise key."""
+
+    def pipelines(self) -> Mapping[int, Pipeline]:
+        """Partition -> its windows and accounts, of those that run."""
+
+    def lags(self) -> Mapping[int, int]:
+        """Partition -> records that are not read yet, as far as known."""
+
+
+def exhaustion(promise: Promise, standing: Standing, asking: float) -> float:
+    """Seconds of meters' time until a tenth of them cannot pay, or infinity.
+
+    At the rate at which windows ask for budget at present, and without what a sliding
+    horizon gives back: it never comes where that rate can be kept up for ever.
+    """
+    terms = promise.policy.terms
+    window = sum(terms.costs) * asking
+    if window * terms.windows <= terms.budget:
+        return float("inf")
+    left = standing.poorest_tenth() * terms.budget
+    return left / window * terms.hop / _SECOND
+
+
+class Constants:
+    """What the configuration promises, and what is running."""
+
+    def __init__(self, promises: Iterable[Promise]) -> None:
+        self._families = [*_constants(list(promises))]
+
+    def collect(self) -> Iterable[Metric]:
+        """The same at every scrape."""
+        return self._families
+
+
+class Present:
+    """The agent, its partitions and its accounts."""
+
+    def __init__(
+        self, promises: Mapping[str, Promise], agent: Watched, fleet: Fleet, recent: Recent
+    ) -> None:
+        self._promises = promises
+        self._agent = agent
+        self._fleet = fleet
+        self._recent = recent
+
+    def collect(self) -> Iterator[Metric]:
+        """As they are now."""
+        yield from self._health()
+        yield from self._partitions()
+        yield from self._accounts()
+
+    def _health(self) -> Iterator[Metric]:
+        agent = self._agent
+        yield _one("ready", "Whether every partition of this instance runs.", agent.ready)
+        yield _one("alive", "Whether there is progress, as /healthz says.", agent.alive)
+        key = InfoMetricFamily(
+            "meteragent_key", "The noise key's fingerprint, the same on all instances."
+        )
+        key.add_metric([], {"fingerprint": agent.fingerprint})
+        yield key
+        yield _one(
+            "standstill_seconds",
+            "For how long the loop, the brokers or a due commit have let wait for them.",
+            agent.stood_still,
+        )
+
+    def _partitions(self) -> Iterator[Metric]:
+        clock = _by("partition_event_time_seconds", "The newest event time read.", "partition")
+        done = _by("partition_processed_offset", "One past the last record taken in.", "partition")
+        lag = _by("partition_lag_records", "Records after the last one taken in.", "partition")
+        for partition, pipeline in sorted(self._agent.pipelines().items()):
+            if pipeline.clock != DAWN:
+                clock.add_metric([str(partition)], pipeline.clock / _SECOND)
+            done.add_metric([str(partition)], pipeline.position().processed)
+        for partition, records in sorted(self._agent.lags().items()):
+            lag.add_metric([str(partition)], records)
+        yield from (clock, done, lag)
+
+    def _accounts(self) -> Iterator[Metric]:
+        per_policy = {
+            name: _by(name, meaning, "policy")
+            for name, meaning in (
+                ("meters", "Meters known."),
+                ("meters_exhausted", "Meters that cannot pay for their next window."),
+                ("meters_low_budget", "Meters with a tenth of their budget or less."),
+                ("meter_memory_bytes", "What a meter takes in arrays."),
+                ("windows_open", "Windows not yet decided that hold readings."),
+                (
+                    "budget_exhaustion_seconds",
+                    "Until a tenth of the meters cannot pay, at the present rate.",
+                ),
+            )
+        }
+        remaining = GaugeHistogramMetricFamily(
+            "meteragent_budget_remaining_ratio",
+            "Meters by the share of their budget that their next window finds.",
+            labels=["policy"],
+        )
+        standings = self._fleet.standings()
+        for promise in self._promises.values():
+            standing = standings.get(promise.policy.id, NOBODY)
+            asking = self._recent.asking(promise.name)
+            for name, value in _account(promise, standing, asking).items():
+                per_policy[name].add_metric([promise.name], value)
+            remaining.add_metric(
+                [promise.name], *_shares(standing, standing.left / promise.policy.budget)
+            )
+        yield from per_policy.values()
+        yield remaining
+
+
+def _account(promise: Promise, standing: Standing, asking: float) -> dict[str, float]:
+    return {
+        "meters": standing.meters,
+        "meters_exhausted": standing.exhausted,
+        "meters_low_budget": standing.low,
+        "meter_memory_bytes": standing.bytes_per_meter,
+        "windows_open": standing.open_windows,
+        "budget_exhaustion_seconds": exhaustion(promise, standing, asking),
+    }
+
+
+def _shares(standing: Standing, total: float) -> tuple[list[tuple[str, float]], float]:
+    up_to = standing.percent.cumsum()
+    buckets = [(str(tenth / 100), float(up_to[tenth])) for tenth in TENTHS]
+    return [*buckets, ("+Inf", float(standing.meters))], total
+
+
+def _constants(promises: list[Promise]) -> Iterator[Metric]:
+    build = InfoMetricFamily("meteragent_build", "What is running.")
+    build.add_metric([], {"version": __version__, "python": platform.python_version()})
+    yield build
+    digest = InfoMetricFamily(
+        "meteragent_policy", "The policy's id, as releases name it.", labels=["policy"]
+    )
+    for promise in promises:
+        digest.add_metric([promise.name], {"digest": promise.policy.id})
+    yield digest
+    for name, meaning, value in _PER_POLICY:
+        family = _by(name, meaning, "policy")
+        for promise in promises:
+            family.add_metric([promise.name], value(promise))
+        yield family
+    for name, meaning, worth in _PER_QUERY:
+        family = _by(name, meaning, "policy", "query")
+        for promise in promises:
+            for answer in promise.answers:
+                family.add_metric([promise.name, answer.query], worth(answer))
+        yield family
+
+
+_PER_POLICY: tuple[tuple[str, str, Callable[[Promise], float]], ...] = (
+    (
+        "policy_radius_watts",
+        "How far apart, in every reading, the worlds are that epsilon speaks of.",
+        lambda p: p.radius,
+    ),
+    ("policy_budget_epsilon", "The budget of one horizon, at the radius.", lambda p: p.budget),
+    ("policy_horizon_seconds", "What the budget is for.", lambda p: p.policy.horizon / _SECOND),
+    ("policy_window_seconds", "The length of a window.", lambda p: p.policy.size / _SECOND),
+)
+_PER_QUERY: tuple[tuple[str, str, Callable[[Answer], float]], ...] = (
+    ("release_epsilon", "The loss of one window's release, at the radius.", lambda a: a.epsilon),
+    (
+        "release_noise_scale_watts",
+        "The watts over which the noise of one output falls to 1/e.",
+        lambda a: a.scale,
+    ),
+    (
+        "release_expected_error_watts",
+        "The mean error of one output.",
+        lambda a: a.expected_error,
+    ),
+    ("release_p90_error_watts", "What nine outputs of ten stay within.", lambda a: a.error_90),
+    (
+        "release_leakage",
+        "The most that one window's release tells, in bits of min-entropy.",
+        lambda a: a.bits,
+    ),
+    (
+        "release_capacity_ratio",
+        "By how much one output multiplies the chance to guess a level, at most.",
+        lambda a: a.capacity,
+    ),
+)
+
+
+def _one(name: str, meaning: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"meteragent_{name}", meaning, value=value)
+
+
+def _by(name: str, meaning: str, *labels: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"meteragent_{name}", meaning, labels=labels)

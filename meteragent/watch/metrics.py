@@ -1,0 +1,195 @@
+"""The one place that turns events into Prometheus series and log lines.
+
+One event makes one update and at most one line. Labels are bounded: names of the
+configuration, enumerations, numbers of partitions; never a meter. Nothing here depends on a
+reading's value: what was clipped, and what noise did, is not measured.
+"""
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+
+import structlog
+from aiokafka.errors import KafkaError
+
+from meteragent.config import Config
+from meteragent.errors import MeterAgentError
+from meteragent.watch.promise import promises
+from meteragent.stream.columns import Withheld
+from meteragent.stream.partition import State
+from meteragent.stream.pipeline import Pipeline
+from meteragent.watch import events as e
+from meteragent.watch import trace
+from meteragent.watch.fleet import Fleet
+from meteragent.watch.gauges import Constants, Present, Watched
+from meteragent.watch.recent import Mishap, Recent
+from meteragent.watch.series import STATES, Series
+
+_STEADY = {State.RUNNING, State.COMMITTING}
+
+_log = structlog.get_logger()
+
+
+class Monitor:
+    """Listens to an agent, and knows what to say of it."""
+
+    def __init__(self, config: Config, *, wall: Callable[[], float] = time.time) -> None:
+        self._wall = wall
+        self.promises = promises(config)
+        """By policy id."""
+        self.recent = Recent(wall())
+        self.states: dict[int, State] = {}
+        """Of each partition of ours."""
+        self.series = Series({p.name: [a.query for a in p.answers] for p in self.promises.values()})
+        policies = [p.policy for p in self.promises.values()]
+        self._presence_is_public = all(p.presence == "public" for p in policies)
+        self._uncommitted: dict[int, deque[e.WindowsDecided]] = {}
+        """Of each partition, what waits for its commit."""
+        self._agent: Watched | None = None
+        self.fleet = Fleet(self._pipelines, clock=wall)
+        self.series.registry.register(Constants(self.promises.values()))
+
+    def watch(self, agent: Watched) -> None:
+        """Whose gauges to show."""
+        self._agent = agent
+        self.series.registry.register(Present(self.promises, agent, self.fleet, self.recent))
+
+    def tell(self, event: e.Event) -> None:
+        """Count an event, and say it."""
+        match event:
+            case e.BatchTaken():
+                self._batch(event)
+            case e.WindowsDecided():
+                self._windows(event)
+            case e.TransactionEnded():
+                self._committed(event)
+            case e.TransactionAbandoned(partition):
+                self.series.transactions.labels("abandoned").inc()
+                _log.warning("transaction abandoned", partition=partition)
+            case e.PartitionMoved(partition, state):
+                self._moved(partition, state)
+            case e.PartitionRestored():
+                self._restored(event)
+            case e.PartitionFailed(partition, error, retry_in):
+                self._failed("partition", error)
+                _log.error(
+                    "partition failed", partition=partition, exc_info=error, retry_in=retry_in
+                )
+            case e.AgentFailed(error, retry_in):
+                self._failed("agent", error)
+                _log.error("agent failed", exc_info=error, retry_in=retry_in)
+            case e.Rebalanced(partitions):
+                self.series.rebalances.inc()
+                _log.info("rebalanced", partitions=partitions)
+
+    def _batch(self, event: e.BatchTaken) -> None:
+        self.series.records.inc(event.records)
+        for reason, count in event.rejects.items():
+            self.series.rejects.labels(reason.value).inc(count)
+        self.series.readings.labels("late").inc(event.late)
+        if self._presence_is_public:  # else which slots hold a reading is a secret
+            self.series.readings.labels("accepted").inc(event.accepted)
+            self.series.readings.labels("duplicate").inc(event.duplicate)
+        self.recent.bin(self._wall()).records += event.records
+        _log.debug(
+            "batch taken",
+            partition=event.partition,
+            records=event.records,
+            late=event.late,
+            rejects=sum(event.rejects.values()),
+        )
+
+    def _windows(self, event: e.WindowsDecided) -> None:
+        """Only noted: what is not committed in the end was not released, and cost nothing."""
+        self._uncommitted.setdefault(event.partition, deque()).append(event)
+        self.fleet.changed(event.partition)
+        _log.debug(
+            "windows decided",
+            partition=event.partition,
+            policy=self.promises[event.policy].name,
+            windows=event.windows,
+        )
+
+    def _committed(self, event: e.TransactionEnded) -> None:
+        self.series.transactions.labels("committed").inc()
+        self.series.durations.observe(event.seconds)
+        self.series.last_commit.set(self._wall())
+        for decided in self._taken(event.partition, event.windows):
+            self._released(decided)
+        _log.debug(
+            "committed", partition=event.partition, windows=event.windows, seconds=event.seconds
+        )
+
+    def _taken(self, partition: int, windows: int) -> Iterator[e.WindowsDecided]:
+        """What a commit of so many windows was about: they are committed in their order."""
+        waiting = self._uncommitted.get(partition, deque())
+        while windows > 0 and waiting:
+            decided = waiting.popleft()
+            windows -= decided.windows
+            yield decided
+
+    def _released(self, event: e.WindowsDecided) -> None:
+        promise, series, now = self.promises[event.policy], self.series, self._wall()
+        policy, released = promise.name, next(iter(event.released.values()))
+        thin = event.withheld.get(Withheld.COVERAGE, 0)
+        unpaid = event.windows - released - thin
+        series.closed.labels(policy).inc(event.windows)
+        series.windows_released.labels(policy).inc(released)
+        series.suppressed.labels(policy, Withheld.COVERAGE.value).inc(thin)
+        series.suppressed.labels(policy, Withheld.BUDGET.value).inc(unpaid)
+        for query, count in event.released.items():
+            series.released.labels(policy, query).inc(count)
+            series.spent.labels(policy, query).inc(promise.at_radius(event.spent[query]))
+        series.delays.labels(policy).observe(now - event.newest_end / 1000)
+        self.recent.add(now, policy, event, promise.at_radius(sum(event.spent.values())))
+
+    def _moved(self, partition: int, state: State) -> None:
+        before = self.states.get(partition)
+        self.states[partition] = state
+        if state in {State.LOST, State.FAILED}:
+            self._uncommitted.pop(partition, None)
+            self.fleet.changed(partition)
+        if state is State.LOST:
+            del self.states[partition]
+        count = Counter(known.value for known in self.states.values())
+        for shown in STATES:
+            self.series.partitions.labels(shown).set(count[shown])
+        say = _log.debug if {before, state} == _STEADY else _log.info
+        say("partition moved", partition=partition, state=state.value)
+
+    def _restored(self, event: e.PartitionRestored) -> None:
+        self.series.restores.observe(event.seconds)
+        self.series.restored.inc(event.meters)
+        self.series.lost.inc(event.lost)
+        self.fleet.changed(event.partition)
+        say = _log.error if event.lost else _log.info
+        say(
+            "records are lost that open windows needed" if event.lost else "partition restored",
+            partition=event.partition,
+            meters=event.meters,
+            seconds=event.seconds,
+            records=event.lost,
+        )
+
+    def _failed(self, where: str, error: BaseException) -> None:
+        self.series.failures.labels(where, _kind(error)).inc()
+        place = next(reversed(trace.frames(error.__traceback__)), "")
+        self.recent.mishaps.append(Mishap(self._wall(), where, trace.kind(error), place))
+
+    def _pipelines(self) -> Mapping[int, Pipeline]:
+        return self._agent.pipelines() if self._agent else {}
+
+
+def _kind(error: BaseException) -> str:
+    """Whose fault it may be: one of a few, because types of errors are many."""
+    for kind, types in _KINDS:
+        if isinstance(error, types):
+            return kind
+    return "bug"
+
+
+_KINDS: tuple[tuple[str, tuple[type[BaseException], ...]], ...] = (
+    ("meteragent", (MeterAgentError,)),
+    ("kafka", (KafkaError,)),
+    ("system", (OSError, TimeoutError)),
+)

@@ -1,0 +1,193 @@
+"""What the agent shows over HTTP: the metrics, the probes, and a page for people.
+
+    /metrics       Prometheus' text, or OpenMetrics
+    /healthz       200 while there is progress
+    /readyz        200 while every partition of ours runs
+    /              the page
+    /status.json   what the page shows
+
+All of it is on the untrusted side: names of the configuration, counts and times.
+"""
+
+import hashlib
+import json
+import math
+import time
+from base64 import b64encode
+from collections.abc import Callable
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Any
+
+from meteragent import __version__
+from meteragent.config import Config
+from meteragent.watch.promise import Promise
+from meteragent.stream.partition import State
+from meteragent.stream.pipeline import DAWN
+from meteragent.watch.fleet import NOBODY
+from meteragent.watch.gauges import TENTHS, Watched, exhaustion
+from meteragent.watch.http_message import Answer, Request, packed
+from meteragent.watch.metrics import Monitor
+from meteragent.watch.web import Page
+
+TEXT = "text/plain; charset=utf-8"
+JSON = "application/json"
+HTML = "text/html; charset=utf-8"
+
+Document = dict[str, Any]
+
+
+class Status:
+    """Answers for one agent."""
+
+    def __init__(
+        self,
+        config: Config,
+        monitor: Monitor,
+        agent: Watched,
+        *,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._deadline = config.agent.progress_deadline / 1000
+        self._monitor = monitor
+        self._agent = agent
+        self._wall = wall
+        self._begun = wall()
+        self._page = page()
+
+    def pages(self) -> dict[str, Page]:
+        """By their paths."""
+        return {
+            "/": Page(lambda asked: packed(self._page, asked)),
+            "/status.json": Page(self._json),
+            "/metrics": Page(self._metrics),
+            "/healthz": Page(self._health, open=True, anytime=True),
+            "/readyz": Page(self._readiness, open=True),
+        }
+
+    def _metrics(self, asked: Request) -> Answer:
+        body, kind = self._monitor.series.expose(asked.headers.get("accept", ""))
+        return packed(Answer(body, kind), asked)
+
+    def _health(self, _: Request) -> Answer:
+        return _probe("alive", "no progress", good=self._agent.alive)
+
+    def _readiness(self, _: Request) -> Answer:
+        return _probe("ready", "not ready", good=self._agent.ready)
+
+    def _json(self, asked: Request) -> Answer:
+        body = json.dumps(self.document(), separators=(",", ":"), allow_nan=False)
+        return packed(Answer(body.encode(), JSON), asked)
+
+    def document(self) -> Document:
+        """Everything that the page shows."""
+        now, recent = self._wall(), self._monitor.recent
+        records, releases = recent.rates(now)
+        return {
+            "version": __version__,
+            "now": now,
+            "up_seconds": now - self._begun,
+            "state": self.state(),
+            "records_per_second": records,
+            "releases_per_second": releases,
+            "delay_seconds": {"median": recent.delay(0.5), "most": recent.delay(0.95)},
+            "partitions": self._partitions(now),
+            "policies": [self._policy(p, now) for p in self._monitor.promises.values()],
+            "rejects": self._monitor.series.rejected(),
+            "errors": [
+                {"at": m.at, "where": m.where, "error": m.error, "place": m.place}
+                for m in reversed(recent.mishaps)
+            ],
+        }
+
+    def state(self) -> Document:
+        """How the agent stands: a word, and a sentence for people."""
+        agent, states = self._agent, self._monitor.states
+        steady = sum(s in {State.RUNNING, State.COMMITTING} for s in states.values())
+        share = f"{steady} of {len(states)} partitions"
+        if not agent.alive:
+            waited = f"for more than {self._deadline:.0f} s"
+            return _said("stalled", f"No progress {waited}: brokers or a commit let wait.")
+        if agent.ready:
+            nothing = "Waiting: the group gave no partition to this instance."
+            return _said("running", f"Running: {share}." if states else nothing)
+        if states:
+            return _said("starting", f"Getting ready: {share} running.")
+        return _said("starting", "Not ready: waiting for Kafka or the consumer group.")
+
+    def _partitions(self, now: float) -> list[Document]:
+        pipelines, lags = self._agent.pipelines(), self._agent.lags()
+        rows = []
+        for number, state in sorted(self._monitor.states.items()):
+            pipeline = pipelines.get(number)
+            seen = pipeline.clock / 1000 if pipeline and pipeline.clock != DAWN else None
+            rows.append(
+                {
+                    "partition": number,
+                    "state": state.value,
+                    "lag": lags.get(number),
+                    "behind_seconds": None if seen is None else max(0.0, now - seen),
+                    "processed": pipeline.position().processed if pipeline else None,
+                }
+            )
+        return rows
+
+    def _policy(self, promise: Promise, now: float) -> Document:
+        standing = self._monitor.fleet.standings().get(promise.policy.id, NOBODY)
+        left = exhaustion(promise, standing, self._monitor.recent.asking(promise.name))
+        totals = self._monitor.series.totals(promise.name)
+        up_to = [int(n) for n in standing.percent.cumsum()[list(TENTHS)]]
+        return {
+            "name": promise.name,
+            "digest": promise.policy.id,
+            "words": promise.words,
+            "budget": promise.budget,
+            "answers": [
+                {
+                    "query": a.query,
+                    "epsilon": a.epsilon,
+                    "expected_error": a.expected_error,
+                    "error_90": a.error_90,
+                    "bits": a.bits,
+                    "released": totals["answers"][a.query],
+                }
+                for a in promise.answers
+            ],
+            "meters": standing.meters,
+            "exhausted": standing.exhausted,
+            "low": standing.low,
+            "exhaustion_seconds": left if math.isfinite(left) else None,
+            "tenths": [after - before for before, after in zip([0, *up_to], up_to, strict=False)],
+            "spent": self._monitor.recent.spent(promise.name, now),
+            "windows": totals["windows"],
+            "suppressed": totals["suppressed"],
+        }
+
+
+def page() -> Answer:
+    """The page, its style and its script in one: nothing else is fetched, nor may it be."""
+    here = files("meteragent") / "watch" / "page"
+    html, style, script = (
+        (here / name).read_text(encoding="utf-8")
+        for name in ("index.html", "style.css", "script.js")
+    )
+    body = html.replace("/* style.css */", style).replace("/* script.js */", script)
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    )
+    return Answer(body.encode(), HTML, headers={"Content-Security-Policy": policy})
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _probe(yes: str, no: str, *, good: bool) -> Answer:
+    status = HTTPStatus.OK if good else HTTPStatus.SERVICE_UNAVAILABLE
+    return Answer(f"{yes if good else no}\n".encode(), TEXT, status)
+
+
+def _said(word: str, sentence: str) -> Document:
+    return {"word": word, "sentence": sentence}

@@ -1,0 +1,366 @@
+"""What is said to leak is what leaks: closed forms against sums, bounds against homes."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meteragent import Domain, TruncatedGeometric
+from meteragent.errors import InvalidSetting
+from meteragent.explain.leakage import (
+    Frame,
+    Load,
+    Loss,
+    absolute,
+    additive_capacity,
+    bits,
+    multiplicative_capacity,
+    odds,
+    remap,
+    squared,
+    zero_one,
+)
+from meteragent.privacy.exact import NANO
+from meteragent.privacy.mechanism import matrix
+from meteragent.privacy.query import NAMED, Query, answer, query
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+QUERIES = [*NAMED.values(), query("p29"), query("p95")]
+HALF = "0.693147180"  # ln 2, so that alpha is a half
+
+
+def levels_of(count: int, epsilon: str) -> TruncatedGeometric:
+    return TruncatedGeometric(Domain(0, count - 1, 1), epsilon)
+
+
+@pytest.mark.parametrize(
+    ("levels", "times", "plus"),
+    [(2, 1.33, 0.33), (3, 1.67, 0.5), (4, 2, 0.67), (5, 2.33, 0.75), (6, 2.67, 0.83)],
+)
+def test_capacities_at_alpha_one_half_are_the_published_ones(
+    levels: int, times: float, plus: float
+) -> None:
+    mechanism = levels_of(levels, HALF)
+    assert round(multiplicative_capacity(mechanism), 2) == times
+    assert round(additive_capacity(mechanism), 2) == plus
+
+
+@pytest.mark.parametrize("levels", [2, 3, 4, 5, 8, 21])
+@pytest.mark.parametrize("epsilon", ["0.001", "0.1", HALF, "3"])
+def test_capacities_are_sums_of_the_matrix(levels: int, epsilon: str) -> None:
+    mechanism = levels_of(levels, epsilon)
+    columns = list(zip(*matrix(levels - 1, Fraction(mechanism.alpha)), strict=True))
+    most, least = (float(sum(map(extreme, columns))) for extreme in (max, min))
+    assert multiplicative_capacity(mechanism) == pytest.approx(most, rel=1e-12)
+    assert additive_capacity(mechanism) == pytest.approx(1 - least, rel=1e-12)
+    assert bits(mechanism) == pytest.approx(math.log2(most), rel=1e-9)
+
+
+@given(
+    levels=st.integers(2, 7),
+    epsilon=st.sampled_from(["0.05", "0.4", "2"]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_no_adversary_gains_more_than_the_capacities(levels: int, epsilon: str, seed: int) -> None:
+    """Drawn priors and gains of guesses; the best guess before a release and after it."""
+    mechanism, rng = levels_of(levels, epsilon), np.random.default_rng(seed)
+    prior, gain = rng.dirichlet(np.full(levels, 0.5)), rng.random((rng.integers(1, 9), levels))
+    gain **= rng.choice([1, 20])
+    before = (gain @ prior).max()
+    after = (gain @ (prior[:, np.newaxis] * mechanism.matrix())).max(axis=0).sum()
+    assert after <= before * multiplicative_capacity(mechanism) * (1 + 1e-12)
+    assert after <= before + additive_capacity(mechanism) + 1e-12
+
+
+def test_guessing_a_level_at_random_gains_the_whole_multiplicative_capacity() -> None:
+    mechanism = levels_of(9, "0.4")
+    after = (mechanism.matrix() / 9).max(axis=0).sum()
+    assert after * 9 == pytest.approx(multiplicative_capacity(mechanism), rel=1e-12)
+
+
+def test_odds_multiply_over_watts_and_releases() -> None:
+    nano = 10_000_000
+    assert odds(nano, 0) == 1
+    assert odds(nano, 100) == pytest.approx(math.e)
+    assert odds(2 * nano, 100) == odds(nano, 200) == pytest.approx(math.e**2)
+
+
+def test_odds_beyond_all_floats_are_infinite() -> None:
+    assert odds(NANO, 709.78) < math.inf
+    assert odds(NANO, 709.79) == math.inf
+    assert odds(NANO, 1e300) == math.inf
+
+
+@pytest.mark.parametrize("field", ["watts", "seconds"])
+@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf])
+def test_a_load_that_is_none_is_refused(field: str, value: float) -> None:
+    with pytest.raises(InvalidSetting) as refused:
+        Load(**{"watts": 1, "seconds": 1, field: value})
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("field", "size", "hop", "interval"),
+    [
+        ("interval", 40, 20, 0),
+        ("interval", 40, 20, -10),
+        ("size", 0, 20, 10),
+        ("size", 25, 20, 10),
+        ("hop", 40, 0, 10),
+        ("hop", 40, 15, 10),
+    ],
+)
+def test_a_frame_of_crooked_windows_is_refused(
+    field: str, size: int, hop: int, interval: int
+) -> None:
+    with pytest.raises(InvalidSetting) as refused:
+        Frame(Domain(0, 1, 1), size, hop, interval)
+    assert refused.value.field == field
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> Frame:
+    step = draw(st.sampled_from([1, 3, 10]))
+    interval = draw(st.sampled_from([1000, 10_000]))
+    slots = draw(st.integers(1, 8))
+    hop = draw(st.integers(1, slots))
+    domain = Domain(0, step * draw(st.sampled_from([1, 7, 40])), step)
+    return Frame(domain, slots * interval, hop * interval, interval)
+
+
+SLOTS = 40
+
+
+def homes(rng: np.random.Generator, domain: Domain) -> NDArray[np.float64]:
+    """Noisy, flat, or leaping between extremes as percentiles like it least."""
+    top = float(domain.maximum)
+    return np.array(
+        rng.choice(
+            [
+                rng.random(SLOTS) * top,
+                np.full(SLOTS, rng.random() * top),
+                rng.choice([0, top], SLOTS),
+                rng.choice([0, 0.5 * float(domain.step), top], SLOTS),
+            ]
+        )
+    )
+
+
+def drawn(load: Load, begin: float, frame: Frame, *, mean: bool) -> NDArray[np.float64]:
+    """What the load adds to each reading when it starts `begin` seconds in."""
+    interval = frame.interval / 1000
+    start = np.arange(SLOTS) * interval
+    if mean:
+        end = np.minimum(start + interval, begin + load.seconds)
+        share = np.clip(end - np.maximum(start, begin), 0, None) / interval
+    else:
+        share = ((begin <= start) & (start <= begin + load.seconds)).astype(np.float64)
+    return np.asarray(load.watts * share, dtype=np.float64)
+
+
+def released(asked: Query, frame: Frame, watts: NDArray[np.float64]) -> NDArray[np.int64]:
+    levels = frame.domain.levels(watts)
+    slots, hop = frame.slots, frame.hop // frame.interval
+    windows = [levels[at : at + slots] for at in range(0, SLOTS - slots + 1, hop)]
+    return answer((asked,), np.array(windows))
+
+
+@given(
+    asked=st.sampled_from(QUERIES),
+    frame=frames(),
+    tenths=st.integers(1, 80),
+    seconds=st.one_of(st.integers(1, 90), st.floats(0.1, 90)),
+    begin=st.floats(0, 60),
+    mean=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_no_home_moves_more_than_a_load_is_said_to(
+    asked: Query,
+    frame: Frame,
+    tenths: int,
+    seconds: float,
+    begin: float,
+    mean: bool,  # noqa: FBT001
+    seed: int,
+) -> None:
+    load = Load(tenths * float(frame.domain.step) / 10, seconds)
+    without = homes(np.random.default_rng(seed), frame.domain)
+    with_it = without + drawn(load, begin, frame, mean=mean)
+    moved = np.abs(released(asked, frame, with_it) - released(asked, frame, without)).sum()
+    step = float(frame.domain.step)
+    assert moved * step <= load.exponent(asked, NANO, frame) + 1e-9
+
+
+def frame_of(size: int, hop: int, interval: int) -> Frame:
+    return Frame(Domain(0, 24_000, 10), size * 1000, hop * 1000, interval * 1000)
+
+
+QUARTER = frame_of(900, 900, 10)
+KETTLE = Load(2000, 180)
+
+
+@pytest.mark.parametrize(
+    ("name", "frame", "watts"),
+    [
+        ("avg", QUARTER, 440),  # 19 readings of 90 carry 422 W; two windows round up
+        ("avg", frame_of(900, 300, 10), 1300),  # each reading in three windows
+        ("median", QUARTER, 4000),  # a window's end and the next one's start
+        ("p95", frame_of(900, 300, 10), 8000),
+        ("reading", QUARTER, 38_000),
+        ("reading", frame_of(900, 600, 10), 76_000),
+        ("avg", frame_of(10, 10, 10), 38_000),
+    ],
+)
+def test_a_kettle_moves_each_query_by_what_it_can(name: str, frame: Frame, watts: float) -> None:
+    assert KETTLE.exponent(query(name), NANO, frame) == pytest.approx(watts)
+    assert KETTLE.exponent(query(name), 2_000_000, frame) == pytest.approx(watts * 0.002)
+
+
+HOMES_THAT_SHOW_MOST = {
+    "avg": (0, 10),
+    "min": (5000, 5000),
+    "p29": (5000, 5000),
+    "median": (0, 5000),
+}
+
+
+@pytest.mark.parametrize("asked", QUERIES, ids=lambda asked: asked.name)
+def test_some_home_does_move_as_much(asked: Query) -> None:
+    """The load is on in the last reading of one window and the first of the next."""
+    frame, load = frame_of(30, 30, 10), Load(2000, 10)
+    others = HOMES_THAT_SHOW_MOST.get(asked.name, (0, 0))
+    without = np.zeros(SLOTS)
+    without[:6] = [*others, 0, 0, *reversed(others)]
+    with_it = without + drawn(load, 20, frame, mean=False)
+    moved = np.abs(released(asked, frame, with_it) - released(asked, frame, without)).sum() * 10
+    assert moved == load.exponent(asked, NANO, frame)
+
+
+@given(
+    levels=st.integers(1, 2400),
+    readings=st.integers(1, 700),
+    slots=st.sampled_from([1, 6, 90, 360]),
+)
+def test_an_average_moves_by_the_energy_up_to_rounding(
+    levels: int, readings: int, slots: int
+) -> None:
+    """P * T / size, and one reading and one level per window more at most."""
+    frame = frame_of(slots * 10, slots * 10, 10)
+    load = Load(levels * 10, readings * 10)
+    moved = load.exponent(query("avg"), NANO, frame)
+    energy, reading = (load.watts * seconds / (slots * 10) for seconds in (load.seconds, 10))
+    touched = -(-readings // slots) + 1
+    assert energy * (1 - 1e-12) <= moved <= (energy + reading + 10 * touched) * (1 + 1e-12)
+
+
+def test_a_load_beyond_the_domain_moves_a_reading_from_end_to_end() -> None:
+    assert Load(1e9, 1).exponent(query("max"), NANO, frame_of(10, 10, 10)) == 2 * 24_000
+
+
+LOSSES: list[tuple[Loss, Callable[[int, int], int]]] = [
+    (absolute, lambda guess, truth: abs(guess - truth)),
+    (squared, lambda guess, truth: (guess - truth) ** 2),
+    (zero_one, lambda guess, truth: guess != truth),
+]
+PRIORS = {
+    "flat": [1, 1, 1, 1, 1, 1, 1],
+    "low": [64, 32, 16, 8, 4, 2, 1],
+    "two worlds": [5, 1, 0, 0, 0, 1, 6],
+    "certain": [0, 0, 1, 0, 0, 0, 0],
+    "odd": [3, 14, 15, 92, 65, 35, 89],
+}
+
+
+def shares(weights: list[int]) -> NDArray[np.float64]:
+    return np.array(weights) / sum(weights)
+
+
+def joint(mechanism: TruncatedGeometric, weights: list[int]) -> list[list[Fraction]]:
+    """joint[released][level], exactly."""
+    law = matrix(mechanism.domain.top, Fraction(mechanism.alpha))
+    rows = [
+        [Fraction(w, sum(weights)) * p for p in row] for w, row in zip(weights, law, strict=True)
+    ]
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+@pytest.mark.parametrize("weights", PRIORS.values(), ids=PRIORS)
+@pytest.mark.parametrize(("loss", "plain"), LOSSES)
+@pytest.mark.parametrize("epsilon", ["0.01", "0.5", "2"])
+def test_no_guess_serves_better_than_the_readers(
+    weights: list[int], loss: Loss, plain: Callable[[int, int], int], epsilon: str
+) -> None:
+    mechanism = levels_of(7, epsilon)
+    reader = remap(mechanism, shares(weights), loss)
+    total = Fraction(0)
+    for guess, chances in zip(reader.guess.tolist(), joint(mechanism, weights), strict=True):
+        by_guess = [sum(plain(g, x) * p for x, p in enumerate(chances)) for g in range(7)]
+        assert by_guess[guess] <= min(by_guess) * (1 + Fraction(1, 10**12))
+        total += min(by_guess)
+    assert reader.expected_loss == pytest.approx(float(total), rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("weights", PRIORS.values(), ids=PRIORS)
+@pytest.mark.parametrize("epsilon", ["0.01", "0.5", "2"])
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.9, 0.999])
+def test_an_interval_holds_its_share_and_wastes_no_level(
+    weights: list[int], epsilon: str, share: float
+) -> None:
+    mechanism, hair = levels_of(7, epsilon), Fraction(1, 10**12)
+    reader = remap(mechanism, shares(weights), absolute, share=share)
+    tail = (1 - Fraction(share)) / 2
+    for z, chances in enumerate(joint(mechanism, weights)):
+        low, high = int(reader.low[z]), int(reader.high[z])
+        total = sum(chances)
+        assert sum(chances[low : high + 1]) >= (Fraction(share) - hair) * total
+        for spared, first_more in (
+            (chances[:low], chances[: low + 1]),
+            (chances[high + 1 :], chances[high:]),
+        ):
+            assert sum(spared) <= (tail + hair) * total
+            assert sum(first_more) >= (tail - hair) * total
+
+
+def test_a_release_however_unlikely_is_read_by_what_was_believed() -> None:
+    mechanism = TruncatedGeometric(Domain(0, 2000, 1), "0.9")
+    believed = shares([3] * 10 + [0] * 1991)
+    reader = remap(mechanism, believed, absolute)
+    assert set(reader.guess[9:]) == {9}
+    assert (set(reader.low[9:]), set(reader.high[9:])) == ({6}, {9})
+    assert reader.high.max() == 9
+
+
+def test_the_finest_household_grid_can_be_read() -> None:
+    mechanism = TruncatedGeometric(Domain(0, 24_000, 10), "0.01")
+    reader = remap(mechanism, np.full(2401, 1 / 2401), absolute)
+    middle = slice(200, 2201)
+    np.testing.assert_array_equal(reader.guess[middle], np.arange(2401)[middle])
+    assert reader.expected_loss * 10 == pytest.approx(mechanism.expected_error(), rel=0.01)
+    assert set((reader.high - reader.low)[middle] * 5) == {mechanism.error_quantile(0.9)}
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [[1.0], [0.5, 0.5, 0.5], [0.5, 0.6, -0.1], [math.nan, 0.5, 0.5], [0, 0, 0], [[1.0, 0, 0]]],
+)
+def test_a_prior_that_is_no_distribution_is_refused(prior: list[float]) -> None:
+    with pytest.raises(InvalidSetting) as refused:
+        remap(levels_of(3, "1"), np.array(prior), absolute)
+    assert refused.value.field == "prior"
+
+
+@pytest.mark.parametrize("share", [0, 1, -0.5, math.nan])
+def test_a_share_that_is_none_is_refused(share: float) -> None:
+    with pytest.raises(InvalidSetting) as refused:
+        remap(levels_of(3, "1"), shares([1, 1, 1]), absolute, share=share)
+    assert refused.value.field == "share"

@@ -1,0 +1,183 @@
+"""What is published is what the twin would write, and tells nothing that was not granted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meteragent.formats.encode import Encoder, reject_document
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.policy import Policy, question
+from meteragent.stream.columns import Reason, Reject, Releases, Withheld
+from tests.twins import codec as twin
+
+QUERIES = ("avg", "p95", "max", "reading", "p99.9", "median")
+
+
+def policy(names: tuple[str, ...] = ("avg", "p95"), **changes: object) -> Policy:
+    settings: dict[str, object] = {
+        "domain": Domain("-100", 24_000, "0.5"),
+        "questions": tuple(question(name, f"0.{4 + i}", 100) for i, name in enumerate(names)),
+        "size": 40_000,
+        "interval": 10_000,
+        "hop": 40_000,
+        "grace": 0,
+        "idle": 0,
+        "budget": 10**12,
+        "horizon": 80_000,
+    }
+    return Policy(**{**settings, **changes})  # type: ignore[arg-type]
+
+
+def releases(rules: Policy, windows: int, seed: int = 1) -> Releases:
+    """Fully granted windows of made-up content."""
+    random = np.random.default_rng(seed)
+    outputs = sum(asked.query.outputs(rules.slots) for asked in rules.questions)
+    return Releases(
+        rules,
+        [f"m-{window}" for window in range(windows)],
+        np.arange(windows) * rules.size,
+        np.full(windows, len(rules.questions)),
+        [Withheld.NOTHING] * windows,
+        random.random((windows, rules.slots)) < 0.7,
+        random.integers(-200, 48_000, (windows, outputs)).astype(np.float64) / 2,
+        random.random((windows, outputs)) * 5000,
+    )
+
+
+@st.composite
+def decided(draw: st.DrawFn) -> Releases:
+    names = draw(st.lists(st.sampled_from(QUERIES), min_size=1, max_size=4, unique=True))
+    rules = policy(tuple(names), presence=draw(st.sampled_from(("public", "private"))))
+    windows = draw(st.integers(0, 5))
+    made = releases(rules, windows, seed=draw(st.integers(0, 2**32)))
+    granted = draw(st.lists(st.integers(0, len(names)), min_size=windows, max_size=windows))
+    withheld = [Withheld.NOTHING if some == len(names) else Withheld.BUDGET for some in granted]
+    text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+    meters = draw(st.lists(text, min_size=windows, max_size=windows))
+    values = made.values.copy()
+    values[np.array(granted, dtype=np.int64) == 0] = np.nan
+    return replace(
+        made, meters=meters, granted=np.array(granted, np.int64), withheld=withheld, values=values
+    )
+
+
+@given(decided())
+def test_documents_are_byte_for_byte_those_of_the_twin(made: Releases) -> None:
+    encoder = Encoder()
+    assert encoder.encode(made) == twin.encode(made)
+    assert encoder.encode(made) == twin.encode(made)
+
+
+def test_a_release_reads_as_the_design_says() -> None:
+    made = replace(releases(policy(), 1), values=np.array([[410.0, 1830.0]]))
+    made = replace(made, unbiased=np.array([[410.0, 1830.5]]), present=np.ones((1, 4), np.bool_))
+    assert json.loads(Encoder().encode(made)[0]) == {
+        "schema": "meteragent.release/1",
+        "meter_id": "m-0",
+        "window_start": 0,
+        "window_end": 40_000,
+        "status": "released",
+        "values": {"avg": 410.0, "p95": 1830.0},
+        "unbiased": {"avg": 410.0, "p95": 1830.5},
+        "unit": "W",
+        "policy": made.policy.id,
+        "epsilon": {"avg": "0.004", "p95": "0.005"},
+        "readings": 4,
+        "slots": 4,
+    }
+
+
+@pytest.mark.parametrize("withheld", [Withheld.BUDGET, Withheld.COVERAGE])
+def test_a_suppressed_window_says_why_and_nothing_else(withheld: Withheld) -> None:
+    made = replace(releases(policy(), 1), granted=np.array([0]), withheld=[withheld])
+    document = json.loads(Encoder().encode(made)[0])
+    assert document["status"] == "suppressed"
+    assert document["withheld"] == withheld
+    assert document["values"] == document["unbiased"] == document["epsilon"] == {}
+
+
+def test_answers_that_were_not_granted_change_no_byte() -> None:
+    made = replace(
+        releases(policy(("avg", "reading", "max")), 2),
+        granted=np.array([1, 2]),
+        withheld=[Withheld.BUDGET] * 2,
+    )
+    changed = replace(made, values=made.values.copy(), unbiased=made.unbiased.copy())
+    for outputs in (changed.values, changed.unbiased):
+        outputs[0, 1:] = 17
+        outputs[1, 5:] = np.nan
+    assert Encoder().encode(made) == Encoder().encode(changed)
+
+
+def test_private_presence_changes_no_byte() -> None:
+    made = releases(policy(("avg", "reading"), presence="private"), 5)
+    assert Encoder().encode(made) == Encoder().encode(replace(made, present=~made.present))
+    document = json.loads(Encoder().encode(made)[0])
+    assert not {"readings", "slots"} & document.keys()
+    assert None not in document["values"]["reading"]
+
+
+def test_public_presence_shows_absent_slots_as_null() -> None:
+    made = releases(policy(("reading",)), 5)
+    for document, present in zip(Encoder().encode(made), made.present.tolist(), strict=True):
+        shown = json.loads(document)
+        assert [slot is not None for slot in shown["values"]["reading"]] == present
+        assert [slot is not None for slot in shown["unbiased"]["reading"]] == present
+        assert shown["readings"] == sum(present)
+
+
+def test_a_window_is_written_alike_whatever_stands_beside_it() -> None:
+    made = releases(policy(), 6)
+    alone = [
+        Encoder().encode(
+            replace(
+                made,
+                meters=made.meters[window : window + 1],
+                starts=made.starts[window : window + 1],
+                granted=made.granted[window : window + 1],
+                withheld=made.withheld[window : window + 1],
+                present=made.present[window : window + 1],
+                values=made.values[window : window + 1],
+                unbiased=made.unbiased[window : window + 1],
+            )
+        )[0]
+        for window in range(6)
+    ]
+    assert Encoder().encode(made) == alone
+
+
+def test_one_encoder_keeps_policies_apart() -> None:
+    encoder = Encoder()
+    several = [
+        releases(policy(), 2),
+        releases(policy(presence="private"), 2),
+        releases(policy(hop=20_000), 2),
+        releases(policy(min_coverage=Decimal("0.8")), 2),
+        releases(policy(("max",)), 2),
+        releases(policy(), 2),
+    ]
+    assert [encoder.encode(made) for made in several] == [twin.encode(made) for made in several]
+
+
+@pytest.mark.parametrize(
+    "meter", ['"', "\\", "%s", "%%", "\x00", '"\\u0000"', "zähler", "😀", "\x7f"]
+)
+def test_meter_ids_come_back_as_they_were(meter: str) -> None:
+    (document,) = Encoder().encode(replace(releases(policy(), 1), meters=[meter]))
+    assert json.loads(document)["meter_id"] == meter
+    assert document.isascii()
+
+
+def test_a_reject_tells_where_and_why_only() -> None:
+    document = reject_document("meter.readings", 3, Reject(17, Reason.BAD_VALUE))
+    assert document == (
+        b'{"schema":"meteragent.reject/1","topic":"meter.readings","partition":3,'
+        b'"offset":17,"reason":"bad_value"}'
+    )

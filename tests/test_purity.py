@@ -1,0 +1,191 @@
+"""What is pure has no clock, no input or output, and no randomness of its own.
+
+Read from the source: a name counts if it is imported or reached through an import, in the
+module itself or in any module of ours that it imports.
+"""
+
+from __future__ import annotations
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import meteragent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+PACKAGE = Path(meteragent.__file__).parent
+PURE = ("privacy", "stream", "formats", "explain")
+"""The folders that tests of the promise need no clock and no broker for."""
+IMPURE = (
+    *("asyncio", "threading", "multiprocessing", "concurrent", "subprocess", "signal"),
+    *("time", "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today"),
+    *("datetime.date.today", "logging", "structlog", "warnings", "socket", "ssl", "http", "urllib"),
+    *("os", "io", "sys", "pathlib", "tempfile", "shutil", "sqlite3", "importlib", "ctypes"),
+    *("random", "secrets", "uuid", "numpy.random", "aiokafka", "prometheus_client", "uvloop"),
+)
+IMPURE_CALLS = {"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "hash"}
+
+
+def sources() -> dict[str, str]:
+    """Every module of the package by its dotted name."""
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = path.read_text(encoding="utf-8")
+    return found
+
+
+def imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Pairs of a name that the module binds and the dotted name that it stands for."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.asname or alias.name.partition(".")[0], alias.name
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+def reached(tree: ast.AST) -> set[str]:
+    """Dotted names that are imported, or reached by attributes of what is imported."""
+    bound = dict(imported(tree))
+    names = set(bound.values())
+    for node in ast.walk(tree):
+        attributes: list[str] = []
+        while isinstance(node, ast.Attribute):
+            attributes.insert(0, node.attr)
+            node = node.value  # noqa: PLW2901 - walks down the chain
+        if attributes and isinstance(node, ast.Name) and node.id in bound:
+            # `import a.b` binds `a`: what is reached then starts with the name itself.
+            root = bound[node.id]
+            root = node.id if root.startswith(f"{node.id}.") else root
+            names.add(".".join((root, *attributes)))
+    return names
+
+
+def within(name: str, packages: tuple[str, ...]) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def own_imports(module: str, modules: Mapping[str, str]) -> set[str]:
+    """Which modules of the package this one imports."""
+    names = {name for _, name in imported(ast.parse(modules[module]))}
+    return {
+        next(known for known in (name, name.rpartition(".")[0], "meteragent") if known in modules)
+        for name in names
+        if within(name, ("meteragent",))
+    }
+
+
+def impurities(module: str, modules: Mapping[str, str]) -> list[str]:
+    """What a module, and what it imports of ours, has to do with the outer world."""
+    found, seen, waiting = [], {module}, [module]
+    while waiting:
+        one = waiting.pop()
+        tree = ast.parse(modules[one])
+        found += [f"{one}: {name}" for name in sorted(reached(tree)) if within(name, IMPURE)]
+        called = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+        names = {func.id for func in called if isinstance(func, ast.Name)}
+        found += [f"{one}: {name}()" for name in sorted(names & IMPURE_CALLS)]
+        fresh = own_imports(one, modules) - seen
+        seen |= fresh
+        waiting += fresh
+    return found
+
+
+def cycle(modules: Mapping[str, str]) -> list[str] | None:
+    try:
+        TopologicalSorter({m: own_imports(m, modules) for m in modules}).prepare()
+    except CycleError as error:
+        circle: list[str] = error.args[1]
+        return circle
+    return None
+
+
+def pure_modules() -> list[str]:
+    return sorted(m for m in sources() if within(m, tuple(f"meteragent.{p}" for p in PURE)))
+
+
+@pytest.mark.parametrize("module", pure_modules())
+def test_what_is_pure_has_no_clock_no_outer_world_and_no_randomness(module: str) -> None:
+    assert impurities(module, sources()) == []
+
+
+def test_every_pure_folder_has_rooms() -> None:
+    assert {module.split(".")[1] for module in pure_modules()} == set(PURE)
+
+
+def test_imports_run_one_way() -> None:
+    assert cycle(sources()) is None
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "import time",
+        "import asyncio.events as loops",
+        "from os import urandom",
+        "def late():\n    from secrets import token_bytes",
+        "import numpy as np\nx = np.random.default_rng(1)",
+        "from numpy import random",
+        "from numpy.random import default_rng",
+        "import numpy\nx = numpy.random",
+        "import numpy.linalg\nx = numpy.random.rand()",
+        "from datetime import datetime as dt\nx = dt.now()",
+        "import datetime\nx = datetime.datetime.utcnow()",
+        "import logging.handlers",
+        "from structlog import get_logger",
+        "import socket",
+        "import random",
+        "import aiokafka",
+        "x = open('readings')",
+        "x = hash('m-17')",
+        "time = __import__('time')",
+        "from meteragent.helper import now",
+        "from meteragent import helper",
+        "import meteragent.helper",
+    ],
+)
+def test_a_planted_impurity_is_found(planted: str) -> None:
+    modules = {
+        "meteragent": "",
+        "meteragent.planted": planted,
+        "meteragent.between": "from meteragent.planted import x",
+        "meteragent.helper": "from time import time as now",
+    }
+    assert impurities("meteragent.planted", modules) != []
+    assert impurities("meteragent.between", modules) != []
+
+
+@pytest.mark.parametrize(
+    "clean",
+    [
+        "import numpy as np\nx = np.sort(np.array([2, 1]))",
+        "from datetime import UTC, datetime\nx = datetime.fromtimestamp(0, UTC)",
+        "def advance(self, now):\n    self.now = now\n    self.time.sleep = self.random",
+        "import re\nx = re.compile('open')",
+        "from hashlib import blake2b\nfrom meteragent.other import time",
+    ],
+)
+def test_what_is_pure_is_left_alone(clean: str) -> None:
+    modules = {"meteragent": "", "meteragent.planted": clean, "meteragent.other": "time = 1"}
+    assert impurities("meteragent.planted", modules) == []
+
+
+def test_a_planted_circle_is_found() -> None:
+    modules = {
+        "meteragent": "",
+        "meteragent.a": "from meteragent.b import x",
+        "meteragent.b": "def late():\n    from meteragent import c",
+        "meteragent.c": "import meteragent.a",
+    }
+    found = cycle(modules)
+    assert found is not None
+    assert set(found) == {"meteragent.a", "meteragent.b", "meteragent.c"}
+    assert cycle({**modules, "meteragent.c": ""}) is None

@@ -1,0 +1,140 @@
+"""An agent without Kafka: real pipelines fed with real records, their events told to a monitor."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from meteragent.config import Config
+from meteragent.kafka.intake import Intake
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.stream.partition import State
+from meteragent.stream.pipeline import Assigned, Pipeline
+from meteragent.watch.events import PartitionMoved, PartitionRestored, Rebalanced, TransactionEnded
+from meteragent.watch.metrics import Monitor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MINUTE = 60_000
+BEGIN = 1_763_424_000_000  # a whole hour, and a whole day
+KEY = NoiseKey(bytes(range(32)))
+
+POLICIES = """
+[[policy]]
+name = "household"
+window = "1m"
+interval = "10s"
+grace = "10s"
+idle = "1m"
+maximum = "24kW"
+queries = ["avg", { query = "p95", epsilon = "0.5" }]
+epsilon = "1"
+budget = "9"
+horizon = "10m"
+
+[[policy]]
+name = "feeder"
+match = "f-"
+window = "1m"
+interval = "10s"
+grace = "10s"
+idle = "1m"
+maximum = "400kW"
+step = "100W"
+queries = ["avg", "max", "min"]
+epsilon = "0.5"
+radius = "1kW"
+budget = "5"
+horizon = "5m"
+on_exhausted = "partial"
+"""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A message as Kafka hands it over."""
+
+    value: bytes
+    offset: int
+    timestamp: int
+
+
+def config(text: str = POLICIES) -> Config:
+    return Config.model_validate(tomllib.loads(text))
+
+
+class Stage:
+    """What a monitor may watch."""
+
+    def __init__(self, settings: Config, partitions: int = 1) -> None:
+        self.settings = settings
+        self.now = BEGIN / 1000
+        self.monitor = Monitor(settings, wall=lambda: self.now)
+        self.ready = True
+        self.alive = True
+        self.stood_still = 0.25
+        self.fingerprint = KEY.fingerprint
+        self.behind = dict.fromkeys(range(partitions), 0)
+        self._intakes: dict[int, Intake] = {}
+        self._offsets: dict[int, int] = dict.fromkeys(range(partitions), 0)
+        self.monitor.watch(self)
+        self.monitor.tell(Rebalanced(tuple(range(partitions))))
+        for partition in range(partitions):
+            self.start(partition)
+
+    def start(self, partition: int) -> None:
+        """From nothing to running, as a worker does it."""
+        tell = self.monitor.tell
+        for state in (State.FENCING, State.RESTORING):
+            tell(PartitionMoved(partition, state))
+        assigned = [Assigned(prefix, p) for prefix, p in self.settings.policies.items()]
+        pipeline = Pipeline(assigned, KEY, max_skew=10 * MINUTE, max_meters=10_000_000)
+        self._intakes[partition] = Intake("in", partition, pipeline, tell)
+        tell(PartitionRestored(partition, 0, 0.5, 0))
+        tell(PartitionMoved(partition, State.RUNNING))
+
+    def pipelines(self) -> dict[int, Pipeline]:
+        return {partition: intake.pipeline for partition, intake in self._intakes.items()}
+
+    def lags(self) -> dict[int, int]:
+        return self.behind
+
+    def read(self, partition: int, values: Iterable[bytes]) -> None:
+        """Records come in."""
+        records = []
+        for value in values:
+            records.append(Record(value, self._offsets[partition], int(self.now * 1000)))
+            self._offsets[partition] += 1
+        asyncio.run(self._intakes[partition].take(records))
+
+    def commit(self, partition: int, seconds: float = 0.02) -> int:
+        """What was decided is committed; answers with how many windows that were."""
+        self.monitor.tell(PartitionMoved(partition, State.COMMITTING))
+        outbox, _ = asyncio.run(self._intakes[partition].empty())
+        self.monitor.tell(TransactionEnded(partition, len(outbox.releases), seconds))
+        self.monitor.tell(PartitionMoved(partition, State.RUNNING))
+        return len(outbox.releases)
+
+    def value(self, name: str, **labels: str) -> float | None:
+        """A sample as it is exported."""
+        return self.monitor.series.registry.get_sample_value(f"meteragent_{name}", labels)
+
+
+def reading(meter: str, time: int, watts: float) -> bytes:
+    return json.dumps({"meter_id": meter, "ts": time, "value": watts}).encode()
+
+
+def block(meter: str, minute: int, watts: Iterable[float | None]) -> bytes:
+    """One minute of readings."""
+    start = BEGIN + minute * MINUTE
+    document = {
+        "meter_id": meter,
+        "start": start,
+        "interval_ms": 10_000,
+        "values": list(watts),
+    }
+    return json.dumps(document).encode()

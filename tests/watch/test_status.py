@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from hashlib import sha256
+
+import pytest
+
+from meteragent import __version__
+from meteragent.watch.promise import promises
+from meteragent.stream.partition import State
+from meteragent.watch.events import PartitionFailed, PartitionMoved
+from meteragent.watch.http_message import Answer, Request
+from meteragent.watch.status import Status
+from tests.watch.stage import BEGIN, MINUTE, Stage, block, config
+from tests.watch.test_fleet import LASTING
+
+
+def ask(stage: Stage, path: str, **headers: str) -> Answer:
+    status = Status(stage.settings, stage.monitor, stage, wall=lambda: stage.now)
+    return status.pages()[path].answer(Request("GET", path, headers))
+
+
+def shown(stage: Stage) -> dict[str, object]:
+    document = json.loads(ask(stage, "/status.json").body)
+    assert isinstance(document, dict)
+    return document
+
+
+@pytest.mark.parametrize(("path", "attribute"), [("/healthz", "alive"), ("/readyz", "ready")])
+def test_a_probe_says_yes_or_no(path: str, attribute: str) -> None:
+    stage = Stage(config())
+    assert ask(stage, path).status == 200
+    setattr(stage, attribute, False)
+    assert ask(stage, path).status == 503
+    assert stage.value(attribute) == 0
+
+
+def test_metrics_come_in_the_format_that_is_asked_for() -> None:
+    stage = Stage(config())
+    assert ask(stage, "/metrics").kind == "text/plain; version=0.0.4; charset=utf-8"
+    kind = "application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5"
+    opened = ask(stage, "/metrics", accept=kind)
+    assert opened.kind.startswith("application/openmetrics-text; version=1.0.0")
+    assert opened.body.endswith(b"# EOF\n")
+
+
+def test_the_page_allows_itself_and_nothing_else() -> None:
+    page = ask(Stage(config()), "/")
+    html, policy = page.body.decode(), page.headers["Content-Security-Policy"]
+    for tag in ("script", "style"):
+        [inside] = re.findall(rf"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
+        digest = b64encode(sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    assert not re.search(r"(?:src|href)=\"(?!data:|metrics|status.json)", html)
+    assert not re.search(r"\son\w+=|\sstyle=|innerHTML|eval\(", html)
+
+
+def test_the_state_is_one_sentence() -> None:
+    def sentence(stage: Stage) -> object:
+        return shown(stage)["state"]
+
+    stage = Stage(config(), partitions=2)
+    assert sentence(stage) == {"word": "running", "sentence": "Running: 2 of 2 partitions."}
+    stage.monitor.tell(PartitionMoved(1, State.FAILED))
+    stage.ready = False
+    assert sentence(stage) == {
+        "word": "starting",
+        "sentence": "Getting ready: 1 of 2 partitions running.",
+    }
+    stage.alive = False
+    assert sentence(stage) == {
+        "word": "stalled",
+        "sentence": "No progress for more than 60 s: brokers or a commit let wait.",
+    }
+    empty = Stage(config(), partitions=0)
+    assert "gave no partition" in str(sentence(empty))
+    empty.ready = False
+    assert "waiting for Kafka" in str(sentence(empty))
+
+
+def test_what_is_shown_is_what_happened() -> None:
+    stage = Stage(config(), partitions=2)
+    for minute in range(8):
+        stage.now = (BEGIN + (minute + 1) * MINUTE) / 1000
+        stage.read(0, [block("m", minute, [1] * 6), b"?"])
+        stage.commit(0)
+    stage.behind = {0: 5}
+    stage.monitor.tell(PartitionFailed(1, KeyError("412.5"), 1))
+    found = shown(stage)
+    assert found["version"] == __version__
+    assert found["rejects"] == {"not_json": 8}
+    assert found["partitions"] == [
+        {"partition": 0, "state": "running", "lag": 5, "behind_seconds": 10, "processed": 16},
+        {
+            "partition": 1,
+            "state": "running",
+            "lag": None,
+            "behind_seconds": None,
+            "processed": 0,
+        },
+    ]
+    assert found["errors"] == [
+        {"at": stage.now, "where": "partition", "error": "KeyError", "place": ""}
+    ]
+    household = found["policies"][0]  # type: ignore[index]
+    assert household["windows"] == {"closed": 7, "released": 6}
+    assert household["suppressed"] == {"budget": 1, "coverage": 0}
+    assert [answer["released"] for answer in household["answers"]] == [6, 6]
+    assert sum(household["spent"]) == household["budget"] == 9
+    assert household["spent"][-1] == 0  # the last window was withheld
+    assert household["tenths"] == [1, *[0] * 9]
+    assert household["exhaustion_seconds"] == 0
+    assert found["delay_seconds"] == {"median": 60, "most": 60}
+
+
+def test_an_agent_that_has_seen_nothing_shows_that() -> None:
+    stage = Stage(config(LASTING), partitions=0)
+    found = shown(stage)
+    assert found["records_per_second"] == found["releases_per_second"] == 0
+    assert found["delay_seconds"] == {"median": None, "most": None}
+    policy = found["policies"][0]  # type: ignore[index]
+    assert policy["exhaustion_seconds"] is None
+    assert policy["meters"] == 0
+
+
+def test_rates_are_those_of_the_last_half_minute() -> None:
+    stage = Stage(config())
+    for _ in range(30):
+        stage.now += 1
+        stage.read(0, [block("m", 0, [1] * 6)] * 4)
+    assert shown(stage)["records_per_second"] == pytest.approx(4, rel=0.1)
+    stage.now += 40
+    assert shown(stage)["records_per_second"] == 0
+
+
+def test_the_guarantee_is_said_in_words() -> None:
+    [promise] = promises(config(LASTING)).values()
+    assert promise.words == (
+        "Someone who knows every reading to within 50 W either way improves the odds of any guess "
+        "by at most x2.72 from one 1 min window (avg), "
+        "and by at most x22,100 from everything that is released in 10 min."
+    )
