@@ -2,14 +2,11 @@
 
 import os
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter, _SubParsersAction
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 
-from meteragent import __version__
-from meteragent.commands import arguments as files
-from meteragent.commands.exits import Exit, report, table
+from meteragent.commands.exits import Exit, report
+from meteragent.commands.parser import parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,100 +19,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - told by its type
         code = report(error)
     return _flushed(code)
-
-
-def parser() -> ArgumentParser:
-    """All commands and their arguments."""
-    top = ArgumentParser(
-        prog="meteragent",
-        description="Private releases of smart meter readings, from Kafka to Kafka.",
-        epilog=f"exit codes:\n{table()}",
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    top.add_argument("--version", action="version", version=f"meteragent {__version__}")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-
-    check = commands.add_parser("check", help="say what is wrong, before it matters")
-    _takes_config(check)
-    check.add_argument(
-        "--offline", action="store_true", help="only what can be told without the brokers"
-    )
-
-    explain = commands.add_parser("explain", help="what a setting protects, in plain words")
-    explain.add_argument("--json", action="store_true", help="exact numbers, for programs")
-    files.add_policy(explain)
-
-    key = commands.add_parser("key", help="the noise key").add_subparsers(
-        dest="action", metavar="ACTION", required=True
-    )
-    create = key.add_parser("create", help="make a new one, for its owner alone")
-    create.add_argument("path", type=Path, metavar="PATH", help="a file that does not exist yet")
-
-    run = commands.add_parser("run", help="sanitize what comes in on Kafka, until told to stop")
-    _takes_config(run)
-
-    sanitize = commands.add_parser("sanitize", help="the same for a file or a pipe, without Kafka")
-    files.add(sanitize)
-
-    _add_topics(commands)
-    _add_ledger(commands)
-
-    config = commands.add_parser("config", help="the configuration").add_subparsers(
-        dest="action", metavar="ACTION", required=True
-    )
-    config.add_parser("reference", help="every setting, as Markdown")
-
-    completion = commands.add_parser("completion", help="what a shell reads to complete commands")
-    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="which one")
-
-    schema = commands.add_parser("schema", help="the JSON Schema of a message")
-    schema.add_argument("name", choices=("reading", "release", "policy", "reject", "explanation"))
-    return top
-
-
-def _add_topics(commands: "_SubParsersAction[ArgumentParser]") -> None:
-    topics = commands.add_parser("topics", help="the topics in Kafka").add_subparsers(
-        dest="action", metavar="ACTION", required=True
-    )
-    make = topics.add_parser("create", help="make those that do not exist yet")
-    _takes_config(make)
-    make.add_argument(
-        "--partitions", type=int, default=6, metavar="N", help="of input and ledger (default: 6)"
-    )
-    make.add_argument(
-        "--replication", type=int, default=1, metavar="N", help="copies of each (default: 1)"
-    )
-
-
-def _add_ledger(commands: "_SubParsersAction[ArgumentParser]") -> None:
-    ledger = commands.add_parser("ledger", help="what meters have spent").add_subparsers(
-        dest="action", metavar="ACTION", required=True
-    )
-    migrate = ledger.add_parser(
-        "migrate", help="follow the input to more partitions; the agents must be stopped"
-    )
-    _takes_config(migrate)
-    _add_accounts(ledger)
-
-
-def _add_accounts(ledger: "_SubParsersAction[ArgumentParser]") -> None:
-    show = ledger.add_parser("show", help="one meter: spent, remaining, next refresh, history")
-    show.add_argument("meter", metavar="METER", help="its id")
-    most = ledger.add_parser("top", help="the meters that have spent the most")
-    most.add_argument("--count", type=int, default=10, metavar="N", help="how many (default: 10)")
-    totals = ledger.add_parser("totals", help="all meters of each policy together")
-    for command in (show, most, totals):
-        _takes_config(command, required=False)
-        command.add_argument(
-            "--ledger", type=Path, metavar="FILE", help="the SQLite file of `sanitize`, not Kafka"
-        )
-        command.add_argument("--csv", action="store_true", help="for programs")
-
-
-def _takes_config(command: ArgumentParser, *, required: bool = True) -> None:
-    command.add_argument(
-        "-c", "--config", type=Path, required=required, metavar="FILE", help="the configuration"
-    )
 
 
 def _flushed(code: Exit) -> Exit:

@@ -121,6 +121,37 @@ def test_every_pure_folder_has_rooms() -> None:
     assert {module.split(".")[1] for module in pure_modules()} == set(PURE)
 
 
+ORDER = (
+    *("errors", "privacy", "stream", "formats", "explain", "config", "watch", "kafka", "files"),
+    *("commands", "cli", "__main__"),
+)
+"""A folder stands on those before it, and on no other."""
+
+
+def turning_back(modules: Mapping[str, str]) -> list[str]:
+    """Imports from a folder of one that comes later."""
+    place = {folder: at for at, folder in enumerate(ORDER)}
+    return [
+        f"{module} -> {other}"
+        for module in modules
+        for other in sorted(own_imports(module, modules) - {"meteragent"})
+        if module != "meteragent" and place[module.split(".")[1]] < place[other.split(".")[1]]
+    ]
+
+
+def test_folders_stand_on_those_before_them() -> None:
+    assert turning_back(sources()) == []
+
+
+def test_an_import_that_turns_back_is_found() -> None:
+    planted = {
+        "meteragent": "from meteragent.privacy import exact",
+        "meteragent.privacy.exact": "def late():\n    from meteragent.stream.window import x",
+        "meteragent.stream.window": "from meteragent.privacy.exact import y",
+    }
+    assert turning_back(planted) == ["meteragent.privacy.exact -> meteragent.stream.window"]
+
+
 def test_imports_run_one_way() -> None:
     assert cycle(sources()) is None
 

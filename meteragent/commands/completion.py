@@ -3,8 +3,8 @@
 import sys
 from argparse import Namespace
 
-from meteragent.cli import parser
 from meteragent.commands.exits import Exit
+from meteragent.commands.parser import parser
 from meteragent.commands.shells import script
 
 

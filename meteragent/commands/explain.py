@@ -12,8 +12,8 @@ from meteragent.commands.layout import Row, columns, table
 from meteragent.commands.settings import settings
 from meteragent.config import Config
 from meteragent.config.policy import choice
+from meteragent.explain.document import EXPLANATION_SCHEMA, Answer, Choice, Explanation, Seen
 from meteragent.explain.explain import explain
-from meteragent.explain.explanation import EXPLANATION_SCHEMA, Answer, Choice, Explanation, Seen
 from meteragent.explain.words import factor, listed, significant
 
 ERRORS = ("noise", "error", "at minimum", "90 %", "at minimum", "bits", "times", "plus")

@@ -15,7 +15,7 @@ from meteragent.commands.exits import Exit
 from meteragent.commands.layout import Row, columns, table
 from meteragent.config import Config, load
 from meteragent.errors import InvalidSetting, LedgerDamaged
-from meteragent.explain.statement import (
+from meteragent.explain.accounts import (
     Account,
     Shelf,
     Statement,
@@ -101,7 +101,7 @@ def _kept(arguments: Namespace, meter: str | None = None) -> tuple[list[Shelf], 
 
 
 async def _from_kafka(config: Config, meter: str | None) -> dict[str, bytes]:
-    from meteragent.kafka import accounts as topic  # noqa: PLC0415 - as above
+    from meteragent.kafka import ledger_topic as topic  # noqa: PLC0415 - as above
 
     return await (topic.everybody(config) if meter is None else topic.of_meter(config, meter))
 

@@ -11,17 +11,18 @@ from meteragent.commands.exits import Exit
 from meteragent.commands.settings import settings
 from meteragent.config import Config
 from meteragent.errors import FileRefused, InputDamaged, InputReplaced, KeyRefused
-from meteragent.files.job import Job, Places
+from meteragent.files.job import Job, Paths
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
 from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Stream
 from meteragent.files.source import Source
 from meteragent.files.totals import Totals
-from meteragent.formats.decode import Mapping
-from meteragent.formats.header import Columns
-from meteragent.formats.moments import Moments, zone_of
+from meteragent.formats.csv_header import Columns
+from meteragent.formats.lines import TableOptions
+from meteragent.formats.times import Moments, zone_of
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.stream.columns import Reason, Withheld
+from meteragent.stream.readings import Reason
+from meteragent.stream.releases import Withheld
 
 MAPPING = (
     *("meter", "meter_column", "time_column", "value_column", "time_format", "timezone", "unit"),
@@ -89,7 +90,7 @@ _REMEDIES: dict[str, str] = {
 }
 
 
-def _mapping(arguments: Namespace) -> Mapping:
+def _mapping(arguments: Namespace) -> TableOptions:
     given = {name: value for name in MAPPING if (value := getattr(arguments, name)) is not None}
     standard = Columns()
     columns = Columns(
@@ -102,10 +103,10 @@ def _mapping(arguments: Namespace) -> Mapping:
         kilo=given.get("unit") == "kW",
     )
     zone = zone_of(given["timezone"]) if "timezone" in given else UTC
-    return Mapping(columns, Moments(given.get("time_format", "iso"), zone), bool(given))
+    return TableOptions(columns, Moments(given.get("time_format", "iso"), zone), bool(given))
 
 
-def _places(arguments: Namespace, stack: ExitStack) -> Places:
+def _places(arguments: Namespace, stack: ExitStack) -> Paths:
     whole = arguments.at_end == "close"
     source = stack.enter_context(
         closing(Source(arguments.input, follow=arguments.follow, whole=whole))
@@ -121,7 +122,7 @@ def _places(arguments: Namespace, stack: ExitStack) -> Places:
 
     sink = opened(arguments.output) if arguments.output else Stream(sys.stdout.buffer)
     rejects = opened(arguments.rejects) if arguments.rejects else None
-    return Places(source, sink, rejects, ledger)
+    return Paths(source, sink, rejects, ledger)
 
 
 def _written(arguments: Namespace) -> Iterator[Path]:

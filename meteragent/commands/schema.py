@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 
 from meteragent.commands.exits import Exit
+from meteragent.explain import document
 from meteragent.formats import schema
 
 SCHEMAS = {
@@ -12,7 +13,7 @@ SCHEMAS = {
     "release": schema.release_schema,
     "policy": schema.policy_schema,
     "reject": schema.reject_schema,
-    "explanation": schema.explanation_schema,
+    "explanation": document.explanation_schema,
 }
 
 

@@ -35,7 +35,7 @@ class Settings(BaseModel):
     )
 
 
-class Refused(ValueError):
+class BadSetting(ValueError):
     """Several settings of one table at once; their fields are relative to it."""
 
     def __init__(self, refusals: list[InvalidSetting]) -> None:
@@ -51,7 +51,7 @@ def setting(description: str, example: str, *, default: object = ...) -> Any:  #
 def refuse(refusals: list[InvalidSetting]) -> None:
     """Raise all of them at once, if there is one."""
     if refusals:
-        raise Refused(list({str(refusal): refusal for refusal in refusals}.values()))
+        raise BadSetting(list({str(refusal): refusal for refusal in refusals}.values()))
 
 
 def _kind(read: Callable[[str, Any], object]) -> BeforeValidator:
@@ -122,9 +122,9 @@ Duration = Annotated[int, _kind(duration)]
 """Milliseconds."""
 SomeTime = Annotated[int, _kind(_some_time)]
 """Milliseconds, more than none."""
-Watts = Annotated[Decimal, _kind(watts)]
+Power = Annotated[Decimal, _kind(watts)]
 Exact = Annotated[Decimal, _kind(decimal)]
-Topic = Annotated[str, _kind(_matching(_TOPIC, "is not a topic's name", "meter.readings"))]
+TopicName = Annotated[str, _kind(_matching(_TOPIC, "is not a topic's name", "meter.readings"))]
 Name = Annotated[str, _kind(_matching(_NAME, "is not a name", "household"))]
 Host = Annotated[str, _kind(_matching(_HOST, "is not a host or address", "127.0.0.1"))]
 Text = Annotated[str, _kind(_matching(_TEXT, "is not a text of one line", "meteragent"))]
@@ -132,7 +132,7 @@ Servers = Annotated[tuple[str, ...], _kind(_servers)]
 Port = Annotated[int, _kind(_whole(0, 65_535, 9108))]
 Batch = Annotated[int, _kind(_whole(1, 1_000_000, 5_000))]
 Many = Annotated[int, _kind(_whole(1, 100_000_000, 1_000_000))]
-File = Annotated[Path, BeforeValidator(_file)]
+FilePath = Annotated[Path, BeforeValidator(_file)]
 OwnerOnlyFile = Annotated[SecretFile, BeforeValidator(_secret_file)]
 FromEnvironment = SecretStr
 """A secret itself: accepted from the environment alone, where no file repeats it."""

@@ -5,14 +5,14 @@ from typing import Literal
 from pydantic import model_validator
 
 from meteragent.config.fields import (
-    File,
+    FilePath,
     FromEnvironment,
     OwnerOnlyFile,
     Servers,
     Settings,
     SomeTime,
     Text,
-    Topic,
+    TopicName,
     refuse,
     setting,
 )
@@ -37,15 +37,15 @@ class Security(Settings):
         '"SASL_SSL"',
         default="PLAINTEXT",
     )
-    ca_file: File | None = setting(
+    ca_file: FilePath | None = setting(
         "The authority that signed the brokers' certificates; without it, those of the system.",
         '"ca.pem"',
         default=None,
     )
-    cert_file: File | None = setting(
+    cert_file: FilePath | None = setting(
         "The agent's own certificate, for brokers that ask for one.", '"agent.pem"', default=None
     )
-    key_file: File | None = setting(
+    key_file: FilePath | None = setting(
         "The private key of `cert_file`.", '"agent-key.pem"', default=None
     )
     key_password_file: OwnerOnlyFile | None = setting(
@@ -134,23 +134,23 @@ class Kafka(Settings):
         '"meteragent"',
         default="meteragent",
     )
-    input: Topic = setting(
+    input: TopicName = setting(
         "Readings, keyed by meter.", '"meter.readings"', default="meter.readings"
     )
-    output: Topic = setting(
+    output: TopicName = setting(
         "Releases, keyed by meter.", '"meter.sanitized"', default="meter.sanitized"
     )
-    ledger: Topic = setting(
+    ledger: TopicName = setting(
         "What each meter has spent; compacted, with the partitions of `input`.",
         '"meter.ledger"',
         default="meter.ledger",
     )
-    rejected: Topic = setting(
+    rejected: TopicName = setting(
         "Coordinates of records that could not be read, and why.",
         '"meter.rejected"',
         default="meter.rejected",
     )
-    policies: Topic = setting(
+    policies: TopicName = setting(
         "The policies behind the releases, once each; compacted.",
         '"meter.policies"',
         default="meter.policies",

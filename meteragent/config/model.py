@@ -10,7 +10,7 @@ from meteragent.config import keyfile
 from meteragent.config.fields import (
     Batch,
     Duration,
-    File,
+    FilePath,
     FromEnvironment,
     Host,
     Many,
@@ -104,10 +104,10 @@ class Http(Settings):
 
     host: Host = setting("The address to listen on.", '"0.0.0.0"', default="127.0.0.1")
     port: Port = setting("The port to listen on; 0 takes any free one.", "9108", default=9108)
-    cert_file: File | None = setting(
+    cert_file: FilePath | None = setting(
         "The server's certificate, to speak HTTPS.", '"server.pem"', default=None
     )
-    key_file: File | None = setting(
+    key_file: FilePath | None = setting(
         "The private key of `cert_file`.", '"server-key.pem"', default=None
     )
     username: Text | None = setting(

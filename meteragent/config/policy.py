@@ -8,19 +8,19 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, model_validator
 
 from meteragent.config.fields import (
+    BadSetting,
     Duration,
     Exact,
     Name,
-    Refused,
+    Power,
     Settings,
     SomeTime,
-    Watts,
     refuse,
     setting,
 )
 from meteragent.config.presets import filled, presets
 from meteragent.errors import InvalidSetting
-from meteragent.explain.explanation import Choice
+from meteragent.explain.document import Choice
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.policy import Policy, Question, per_watt, question
 from meteragent.privacy.query import query
@@ -82,18 +82,18 @@ class PolicySettings(Settings):
     idle: Duration = setting(
         "How much longer it waits for a meter that is silent.", '"5m"', default="5m"
     )
-    minimum: Watts = setting(
+    minimum: Power = setting(
         "The lowest reading; lower ones count as this. Negative for export.", '"0W"', default="0W"
     )
-    maximum: Watts = setting("The highest reading; higher ones count as this.", '"24kW"')
-    step: Watts = setting("The grid of readings between the two.", '"10W"', default="10W")
+    maximum: Power = setting("The highest reading; higher ones count as this.", '"24kW"')
+    step: Power = setting("The grid of readings between the two.", '"10W"', default="10W")
     queries: Annotated[tuple[AskedQuery, ...], BeforeValidator(_asked)] = setting(
         "What to release of each window, the most important first.",
         '["avg", { query = "p95", epsilon = "0.5" }]',
         default=["avg"],
     )
     epsilon: Exact = setting("The loss of one answer, at `radius`.", '"1"')
-    radius: Watts = setting(
+    radius: Power = setting(
         "How far apart, in every reading, two worlds are that `epsilon` and `budget` speak of.",
         '"100W"',
         default="100W",
@@ -193,7 +193,7 @@ def _found_by(*checks: Callable[[], object]) -> list[InvalidSetting]:
     for check in checks:
         try:
             check()
-        except Refused as refused:
+        except BadSetting as refused:
             found += refused.refusals
         except InvalidSetting as error:
             field = _OURS.get(error.field, error.field)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from meteragent.config.fields import Exact, Refused, Settings, Text, Watts
+from meteragent.config.fields import BadSetting, Exact, Power, Settings, Text
 from meteragent.errors import InvalidSetting
 from meteragent.explain.words import power_text
 
@@ -33,7 +33,7 @@ class Evidence(Settings):
     """Where that share lies, with 95 % confidence."""
     chance: Exact
     """The share that guessing without any release would get."""
-    error: Watts
+    error: Power
     """The expected error of one release."""
     source: Text
     """The command that measured it, or `provisional`."""
@@ -86,7 +86,7 @@ def filled(settings: object) -> object:
     preset = next((one for name, one in presets().items() if name == settings["preset"]), None)
     if preset is None:
         known = ", ".join(f'"{known}"' for known in presets())
-        raise Refused([InvalidSetting("preset", "is no preset", f"write one of {known}")])
+        raise BadSetting([InvalidSetting("preset", "is no preset", f"write one of {known}")])
     return preset.policy | settings
 
 

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from meteragent.config.fields import Refused
+from meteragent.config.fields import BadSetting
 from meteragent.config.tree import field_at, is_secret
 from meteragent.errors import InvalidSetting
 
@@ -32,7 +32,7 @@ def dotted(location: Location) -> str:
 def _explained(detail: ErrorDetails) -> list[InvalidSetting]:
     location, cause = detail["loc"], detail.get("ctx", {}).get("error")
     here = dotted(location)
-    if isinstance(cause, Refused):
+    if isinstance(cause, BadSetting):
         return [
             InvalidSetting(f"{here}.{r.field}".removeprefix("."), r.problem, r.instead)
             for r in cause.refusals

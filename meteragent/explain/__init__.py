@@ -1,1 +1,9 @@
-"""Words and numbers for people: what a policy promises, what it tells and what was spent. Pure."""
+"""Words and numbers for people: what a policy promises, tells and has spent. Pure.
+
+leakage     what a release tells at most, and what a reader makes of it
+loads       everyday loads, and how well all releases together can tell them
+explain     a policy -> `document`: numbers, and sentences that say what they mean
+advice      what is doubtful about a policy
+accounts    what was spent, what is left, when it comes back
+words       numbers as people read them
+"""

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from math import ceil
 
-from meteragent.explain import doubts
-from meteragent.explain.everyday import EVERYDAY, Everyday, most_spent, traces
-from meteragent.explain.explanation import (
+from meteragent.explain import advice
+from meteragent.explain.document import (
     Answer,
     At,
     Bound,
@@ -22,6 +21,7 @@ from meteragent.explain.explanation import (
     Spending,
 )
 from meteragent.explain.leakage import additive_capacity, bits, multiplicative_capacity
+from meteragent.explain.loads import EVERYDAY, Everyday, most_spent, traces
 from meteragent.explain.words import at_most, listed, per_watt_text, power_text, time_text
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.mechanism import shared
@@ -42,9 +42,9 @@ def explain(
     spending = _spending(policy)
     loads = tuple(_seen(load, policy) for load in EVERYDAY)
     warnings = (
-        *doubts.of_odds(guarantee, loads),
-        *doubts.of_noise(policy, answers),
-        *doubts.of_spending(spending, policy),
+        *advice.of_odds(guarantee, loads),
+        *advice.of_noise(policy, answers),
+        *advice.of_spending(spending, policy),
     )
     return Explanation(
         name, match, policy.id, choice, guarantee, answers, spending, loads, warnings

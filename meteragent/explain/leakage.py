@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.errors import InvalidSetting
-from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.mechanism import TruncatedGeometric
 from meteragent.privacy.query import Query
+from meteragent.privacy.windows import Frame
 
 Floats = NDArray[np.float64]
 
@@ -50,28 +50,6 @@ def additive_capacity(mechanism: TruncatedGeometric) -> float:
     if top % 2 == 0:
         return 1 - alpha ** (top // 2)
     return 1 - 2 * alpha ** ((top + 1) // 2) / (1 + alpha)
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """The shape of a policy's windows: times in milliseconds."""
-
-    domain: Domain
-    size: int
-    hop: int
-    interval: int
-
-    def __post_init__(self) -> None:
-        for name, value in (("interval", self.interval), ("size", self.size), ("hop", self.hop)):
-            if value <= 0 or value % self.interval:
-                raise InvalidSetting(
-                    name, "must be positive, and whole intervals", f"write {self.interval} ms"
-                )
-
-    @property
-    def slots(self) -> int:
-        """Readings per window."""
-        return self.size // self.interval
 
 
 @dataclass(frozen=True, slots=True)

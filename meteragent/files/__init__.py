@@ -1,7 +1,6 @@
 """The embedded way: CSV or JSON lines in, releases out, accounts in SQLite, no broker.
 
-    source     a file, gzip or pipe -> blocks of whole lines
-    decode     blocks -> columns: `table` and `moments` for CSV, `codec` for JSON lines
+    source     a file, gzip or pipe -> blocks of whole lines, which `formats.lines` makes columns of
     ledger     accounts, how far each input and output has come: one SQLite transaction
     sink       releases and rejects -> files or standard output
     job        the loop: what was written and what was paid become true together

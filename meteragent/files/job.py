@@ -18,22 +18,23 @@ from pathlib import Path
 
 from meteragent.config import Config
 from meteragent.errors import InputDamaged, InputReplaced
-from meteragent.files.ledger import SqliteLedger, Standing
+from meteragent.files.ledger import Resume, SqliteLedger
 from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Form, Sink, Writer
-from meteragent.files.source import Block, Source
-from meteragent.formats.decode import Lines, Mapping, decoder_of
-from meteragent.formats.encode import Encoder
-from meteragent.formats.record import LATEST
+from meteragent.files.source import LineBlock, Source
+from meteragent.formats.encoder import Encoder
+from meteragent.formats.json_one import LATEST
+from meteragent.formats.lines import LineReader, TableOptions, decoder_of
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.stream.pipeline import Assigned, Counts, Pipeline, Step
+from meteragent.stream.pipeline import Assigned, Counts, Pipeline
+from meteragent.stream.releases import Step
 
 NEVER_IDLE = 2**45
 """Milliseconds by which no two clocks differ."""
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class Paths:
     """Where a job reads and writes."""
 
     source: Source
@@ -47,10 +48,10 @@ class Job:
 
     def __init__(
         self,
-        places: Places,
+        places: Paths,
         config: Config,
         key: NoiseKey,
-        mapping: Mapping,
+        mapping: TableOptions,
         *,
         form: Form = "json",
         keep: bool = False,
@@ -80,10 +81,10 @@ class Job:
             for prefix, policy in config.policies.items()
         }
         self._writer = Writer(form, config.policies.values())
-        self._standing = Standing()
+        self._standing = Resume()
         self.totals = self._standing.totals
         self._pipeline: Pipeline | None = None
-        self._lines: Lines | None = None
+        self._lines: LineReader | None = None
         self._accounts: dict[str, bytes] = {}
         self._committed_at = time.monotonic()
         self._before = 0
@@ -120,7 +121,7 @@ class Job:
 
     # Lines in.
 
-    def _take(self, block: Block) -> None:
+    def _take(self, block: LineBlock) -> None:
         pipeline = self._pipeline or self._begin(block)
         assert self._lines is not None  # noqa: S101 - _begin has found it
         self._heard = int(self._wall() * 1000)
@@ -131,7 +132,7 @@ class Job:
         if self._progress is not None:
             self._progress.show(self._source.consumed, self.totals.readings - self._before)
 
-    def _begin(self, block: Block) -> Pipeline:
+    def _begin(self, block: LineBlock) -> Pipeline:
         """Look into the first lines, and go on where the last run came to."""
         self._lines = decoder_of(self._source.shown, block.text, self._mapping)
         known = self._ledger.standing(self._source.name)
@@ -209,7 +210,7 @@ class Job:
             accounts=self._accounts,
             policies={p.id: json.dumps(p.document()) for p in self._policies.values()},
             standings={
-                self._source.name: Standing(
+                self._source.name: Resume(
                     position,
                     len(head),
                     self._source.digest(len(head)),

@@ -47,7 +47,7 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Resume:
     """How far an input has come."""
 
     position: Position = START
@@ -104,7 +104,7 @@ class SqliteLedger:
         with self._told():
             return dict(self._database.execute("SELECT meter, record FROM account"))
 
-    def standing(self, name: str) -> Standing:
+    def standing(self, name: str) -> Resume:
         """How far an input has come; the start, if it is not known."""
         with self._told():
             found = self._database.execute(
@@ -113,9 +113,9 @@ class SqliteLedger:
                 (name,),
             ).fetchone()
         if found is None:
-            return Standing()
+            return Resume()
         *position, head_bytes, head, output, totals = found
-        return Standing(Position(*position), head_bytes, head, output, Totals.from_json(totals))
+        return Resume(Position(*position), head_bytes, head, output, Totals.from_json(totals))
 
     def length(self, path: str) -> int | None:
         """How much of an output is released; None if it is not known."""
@@ -129,7 +129,7 @@ class SqliteLedger:
         lengths: Mapping[str, int],
         accounts: Mapping[str, bytes] | None = None,
         policies: Mapping[str, str] | None = None,
-        standings: Mapping[str, Standing] | None = None,
+        standings: Mapping[str, Resume] | None = None,
     ) -> None:
         """Make it all true together.
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from meteragent.errors import InputDamaged, InputReplaced
-from meteragent.formats.record import MOST_BYTES
+from meteragent.formats.json_one import MOST_BYTES
 
 LINES = 2**12
 """Lines that are worked on together."""
@@ -41,7 +41,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class LineBlock:
     """Whole lines, each with its end; none at all where there is nothing more for now."""
 
     first: int
@@ -49,15 +49,15 @@ class Block:
     text: bytes
     lines: int
 
-    def since(self, line: int) -> "Block":
+    def since(self, line: int) -> "LineBlock":
         """What stands from a line on."""
         skipped = max(0, line - self.first)
         if not skipped:
             return self
         if skipped >= self.lines:
-            return Block(self.first + self.lines, b"", 0)
+            return LineBlock(self.first + self.lines, b"", 0)
         rest = self.text.split(b"\n", skipped)[-1]
-        return Block(self.first + skipped, rest, self.lines - skipped)
+        return LineBlock(self.first + skipped, rest, self.lines - skipped)
 
 
 class Source:
@@ -104,7 +104,7 @@ class Source:
         """Whether a path is this very file."""
         return path.exists() and os.path.samestat(os.fstat(self._descriptor), path.stat())
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[LineBlock]:
         """All lines; when following, an empty block whenever there is nothing more for now.
 
         InputDamaged: it ends before its end; what stood before has been handed out.
@@ -140,7 +140,7 @@ class Source:
         if rest and self._whole:
             yield rest.removesuffix(b"\r") + b"\n"
 
-    def _full_blocks(self, text: bytes) -> Iterator[Block]:
+    def _full_blocks(self, text: bytes) -> Iterator[LineBlock]:
         """Hold whole lines, and give those that make a block full."""
         while text:
             room = LINES - (self.lines + self._held_lines) % LINES
@@ -151,9 +151,9 @@ class Source:
             if lines == room or sum(map(len, self._held)) > MOST_HELD:
                 yield self._block()
 
-    def _block(self) -> Block:
+    def _block(self) -> LineBlock:
         """What is held, and nothing is held any more."""
-        block = Block(self.lines, b"".join(self._held), self._held_lines)
+        block = LineBlock(self.lines, b"".join(self._held), self._held_lines)
         self.lines += block.lines
         self._held, self._held_lines = [], 0
         return block

@@ -4,8 +4,8 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 
-from meteragent.stream.columns import Releases, Withheld
 from meteragent.stream.pipeline import Counts
+from meteragent.stream.releases import Releases, Withheld
 
 
 @dataclass(slots=True)

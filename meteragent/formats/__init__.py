@@ -1,7 +1,7 @@
 """Bytes to columns and back. Pure.
 
-codec       a batch of messages -> columns: `chunk` many at once, `record` one by one
-decode      blocks of lines -> columns: `table`, `header` and `moments` for CSV
-encode      releases -> JSON
+decoder     a batch of messages -> columns: `json_many` at once, `json_one` by itself
+lines       blocks of lines -> columns: `csv_header`, `csv_rows` and `times` for CSV
+encoder     releases -> JSON
 schema      what is written and read, as JSON Schema
 """

@@ -6,14 +6,14 @@ some. What a key means never changes under the same name of a schema.
 
 from typing import Any
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 
-from meteragent.explain.explanation import EXPLANATION_SCHEMA, Explanation
-from meteragent.formats.encode import REJECT_SCHEMA
-from meteragent.formats.record import Block, Reading
+from meteragent.formats.encoder import REJECT_SCHEMA
+from meteragent.formats.json_one import Block, Reading
 from meteragent.privacy.policy import POLICY_SCHEMA, RELEASE_SCHEMA
 from meteragent.privacy.query import NAMED
-from meteragent.stream.columns import Reason, Withheld
+from meteragent.stream.readings import Reason
+from meteragent.stream.releases import Withheld
 
 Schema = dict[str, Any]
 
@@ -34,7 +34,7 @@ def reading_schema() -> Schema:
     """What is read: a single reading, or an interval block of them."""
     schema = TypeAdapter(Reading | Block).json_schema()
     schema["$defs"]["Block"]["not"] = {"required": ["value"]}
-    return _named(READING_SCHEMA, "A reading, or a block of readings", schema)
+    return named(READING_SCHEMA, "A reading, or a block of readings", schema)
 
 
 def release_schema() -> Schema:
@@ -66,7 +66,7 @@ def release_schema() -> Schema:
         "readings": _COUNT | {"description": "How many slots hold a reading."},
         "slots": _COUNT | {"minimum": 1},
     }
-    schema = _object(properties, optional={"withheld", "readings", "slots"})
+    schema = object_of(properties, optional={"withheld", "readings", "slots"})
     some, none = {"minProperties": 1}, {"maxProperties": 0}
     schema["dependentRequired"] = {"readings": ["slots"], "slots": ["readings"]}
     schema["if"] = {"properties": {"status": {"const": "released"}}}
@@ -75,7 +75,7 @@ def release_schema() -> Schema:
         "properties": dict.fromkeys(("values", "unbiased", "epsilon"), none),
         "required": ["withheld"],
     }
-    return _named(RELEASE_SCHEMA, "What is released of one window of a meter", schema)
+    return named(RELEASE_SCHEMA, "What is released of one window of a meter", schema)
 
 
 def policy_schema() -> Schema:
@@ -104,7 +104,7 @@ def policy_schema() -> Schema:
         "horizon_ms": _SPAN,
         "on_exhausted": {"enum": ["suppress", "partial"]},
     }
-    return _named(POLICY_SCHEMA, "What decides a release, and its price", _object(properties))
+    return named(POLICY_SCHEMA, "What decides a release, and its price", object_of(properties))
 
 
 def reject_schema() -> Schema:
@@ -116,23 +116,16 @@ def reject_schema() -> Schema:
         "offset": _COUNT,
         "reason": {"enum": [reason.value for reason in Reason]},
     }
-    return _named(REJECT_SCHEMA, "Where a rejected record stands, and why", _object(properties))
+    return named(REJECT_SCHEMA, "Where a rejected record stands, and why", object_of(properties))
 
 
-def explanation_schema() -> Schema:
-    """What `explain --json` says of a configuration."""
-    described = ConfigDict(use_attribute_docstrings=True)
-    policies = TypeAdapter(tuple[Explanation, ...], config=described).json_schema()
-    definitions = policies.pop("$defs")
-    schema = _object({"schema": {"const": EXPLANATION_SCHEMA}, "policies": policies})
-    return _named(EXPLANATION_SCHEMA, "What policies promise", {**schema, "$defs": definitions})
-
-
-def _object(properties: Schema, optional: set[str] | None = None) -> Schema:
+def object_of(properties: Schema, optional: set[str] | None = None) -> Schema:
+    """An object with these properties, all of them required but the optional ones."""
     required = [name for name in properties if name not in (optional or ())]
     return {"type": "object", "properties": properties, "required": required}
 
 
-def _named(name: str, title: str, schema: Schema) -> Schema:
+def named(name: str, title: str, schema: Schema) -> Schema:
+    """A schema to be published under this name."""
     urn = f"urn:{name.replace('.', ':').replace('/', ':')}"
     return {"$schema": _DRAFT, "$id": urn, "title": title, **schema}

@@ -101,9 +101,9 @@ class Agent:
 
     def lags(self) -> dict[int, int]:
         """How many records each partition of ours has that were not read yet, where known."""
-        if self.group is None or self.group.pulse is None:
+        if self.group is None or self.group.liveness is None:
             return {}
-        return {source.partition: lag for source, lag in self.group.pulse.lags.items()}
+        return {source.partition: lag for source, lag in self.group.liveness.lags.items()}
 
     async def _run_once(self) -> None:
         partitions = await unless(self._stopping, self._prepare())

@@ -11,9 +11,9 @@ from meteragent.config import Config
 from meteragent.errors import PartitionsChanged
 from meteragent.kafka import clients
 from meteragent.kafka.assignor import SteadyAssignor
-from meteragent.kafka.estate import Estate, Surroundings
+from meteragent.kafka.handover import Handover, Shared
+from meteragent.kafka.liveness import Liveness
 from meteragent.kafka.loop import unless
-from meteragent.kafka.pulse import Pulse
 from meteragent.kafka.worker import Worker
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.partition import Event
@@ -63,8 +63,8 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             max_poll_interval_ms=config.agent.progress_deadline,
         )
         self._admin = AIOKafkaAdminClient(**clients.connection(kafka))
-        self._around = Surroundings(config, key, self._consumer, self._admin, tell)
-        self.pulse = Pulse(self._consumer, kafka)
+        self._around = Shared(config, key, self._consumer, self._admin, tell)
+        self.liveness = Liveness(self._consumer, kafka)
 
     def stop(self) -> None:
         """Drain, and leave the group."""
@@ -73,20 +73,20 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
     @property
     def ready(self) -> bool:
         """Whether the brokers answer, and every partition that is ours gets on."""
-        heard = time.monotonic() - self.pulse.heard < HEARD_SECONDS
+        heard = time.monotonic() - self.liveness.heard < HEARD_SECONDS
         return heard and self._joined and all(w.well for w in self.workers.values())
 
     @property
     def progressed(self) -> float:
         """Until when everything got on: the loop, the brokers, and all that waits for them."""
         waits = [w.due_since for w in self.workers.values() if w.due_since is not None]
-        return min(self.polled, self.pulse.heard, *waits)
+        return min(self.polled, self.liveness.heard, *waits)
 
     async def run(self) -> None:
         """Work until stopped; an exception means that all of this must be made anew."""
         try:
             await unless(self._ending, self._begin())
-            asking = asyncio.create_task(self.pulse.run(self._running, self._fail))
+            asking = asyncio.create_task(self.liveness.run(self._running, self._fail))
             try:
                 await self._poll()
             finally:
@@ -154,13 +154,13 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             worker.on(Event.BEGIN)
         self._joined = True
 
-    def _hand_on(self, *sources: TopicPartition) -> dict[TopicPartition, Estate]:
+    def _hand_on(self, *sources: TopicPartition) -> dict[TopicPartition, Handover]:
         """What was left whole of these partitions; what was left of others is thrown away."""
         whole = {w.source: w for w in self._leaving if w.whole}
         for source in whole.keys() - set(sources):
             whole.pop(source).discard()
         self._leaving = [w for w in self._leaving if w.closing or not w.left.is_set()]
-        return {source: worker.bequeath() for source, worker in whole.items()}
+        return {source: worker.hand_over() for source, worker in whole.items()}
 
     async def _drain(self) -> None:
         """Give up all partitions. Called again while it is under way, it waits for the same."""

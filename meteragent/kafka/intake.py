@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from aiokafka import ConsumerRecord
 
-from meteragent.formats.codec import Decoder
-from meteragent.formats.encode import Encoder, reject_document
+from meteragent.formats.decoder import Decoder
+from meteragent.formats.encoder import Encoder, reject_document
 from meteragent.kafka.outbox import Outbox
-from meteragent.stream.pipeline import Counts, Pipeline, Position, Step
+from meteragent.stream.pipeline import Counts, Pipeline, Position
+from meteragent.stream.releases import Step
 from meteragent.watch.events import BatchTaken, Listener, WindowsDecided
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from aiokafka import ConsumerRecord, TopicPartition
 
 from meteragent.kafka import clients, restore
-from meteragent.kafka.estate import Estate, Surroundings
+from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox, send_all
 from meteragent.stream.partition import Command, Event, Life, State
@@ -43,7 +43,7 @@ class Worker:
     """One assignment of one partition."""
 
     def __init__(
-        self, surroundings: Surroundings, partition: int, inherited: Estate | None = None
+        self, surroundings: Shared, partition: int, inherited: Handover | None = None
     ) -> None:
         self._around = surroundings
         self._kafka = surroundings.config.kafka
@@ -55,11 +55,11 @@ class Worker:
         self._sound = True
         self.sent_at = time.monotonic()
         """When the last transaction was begun, or found to have nothing in it."""
-        self.estate = inherited or Estate()
+        self.handover = inherited or Handover()
         self.sought: object = None
         """The last time that the consumer was sent to a record of this partition."""
         self.whole = False
-        """Whether it has left its estate as another worker may go on with it."""
+        """Whether it has left its handover as another worker may go on with it."""
         self._since = time.monotonic()
         self._task: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
@@ -69,7 +69,7 @@ class Worker:
     @property
     def intake(self) -> Intake | None:
         """What takes records in, once it is restored."""
-        return self.estate.intake
+        return self.handover.intake
 
     @property
     def runs(self) -> bool:
@@ -162,11 +162,11 @@ class Worker:
     # Fence, restore, seek: from nothing to running.
 
     async def _fence(self) -> None:
-        if self.estate.producer is not None:
+        if self.handover.producer is not None:
             return  # inherited
         name = f"{self._kafka.group}-{self._kafka.input}-{self.partition}"
-        self.estate.producer = clients.producer(self._kafka, name)
-        await self.estate.producer.start()
+        self.handover.producer = clients.producer(self._kafka, name)
+        await self.handover.producer.start()
 
     async def _restore(self) -> None:
         if self.intake is not None:  # inherited; the last it was fed may still be under way
@@ -186,8 +186,10 @@ class Worker:
             start=position,
         )
         await asyncio.to_thread(pipeline.restore, accounts)
-        self.estate.committed = position
-        self.estate.intake = Intake(self._kafka.input, self.partition, pipeline, self._around.tell)
+        self.handover.committed = position
+        self.handover.intake = Intake(
+            self._kafka.input, self.partition, pipeline, self._around.tell
+        )
         seconds = time.monotonic() - begun
         self._around.tell(PartitionRestored(self.partition, len(accounts), seconds, lost))
 
@@ -258,31 +260,31 @@ class Worker:
             await work()
 
     async def _send(self) -> None:
-        intake, producer = self.intake, self.estate.producer
+        intake, producer = self.intake, self.handover.producer
         assert intake is not None  # noqa: S101 - a partition that runs has both
         assert producer is not None  # noqa: S101
         self.sent_at = time.monotonic()
         outbox, position = await intake.empty()
-        if not outbox and position == self.estate.committed:
+        if not outbox and position == self.handover.committed:
             return
         self._sent = outbox, position, time.monotonic()
         await send_all(producer, self._kafka, self.source, outbox, position)
 
     async def _commit(self) -> None:
-        if self._sent is not None and self.estate.producer is not None:
-            await self.estate.producer.commit_transaction()
-            (outbox, self.estate.committed, begun), self._sent = self._sent, None
+        if self._sent is not None and self.handover.producer is not None:
+            await self.handover.producer.commit_transaction()
+            (outbox, self.handover.committed, begun), self._sent = self._sent, None
             seconds = time.monotonic() - begun
             self._around.tell(TransactionEnded(self.partition, len(outbox.releases), seconds))
             self.failures = 0
-        if self.estate.intake is not None and self.estate.committed is not None:
-            await self.estate.intake.keep(self.estate.committed)
+        if self.handover.intake is not None and self.handover.committed is not None:
+            await self.handover.intake.keep(self.handover.committed)
         self._sound = True
 
-    def bequeath(self) -> Estate:
+    def hand_over(self) -> Handover:
         """Hand on what was left whole."""
-        estate, self.estate, self.whole = self.estate, Estate(), False
-        return estate
+        handover, self.handover, self.whole = self.handover, Handover(), False
+        return handover
 
     def _forget(self) -> None:
         if not self.whole:
@@ -293,14 +295,14 @@ class Worker:
         task, self._task = self._task, None
         if task is not None and task is not asyncio.current_task():
             task.cancel()
-        estate = self.bequeath()
-        if estate.intake is not None:
-            estate.intake.forget()
+        handover = self.hand_over()
+        if handover.intake is not None:
+            handover.intake.forget()
         if self._sent is not None:
             self._around.tell(TransactionAbandoned(self.partition))
             self._sent = None
-        if estate.producer is not None:
-            closing = asyncio.create_task(clients.close(estate.producer))
+        if handover.producer is not None:
+            closing = asyncio.create_task(clients.close(handover.producer))
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 

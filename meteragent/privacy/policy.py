@@ -9,11 +9,11 @@ from math import ceil
 from typing import Any, Literal
 
 from meteragent.errors import InvalidSetting
-from meteragent.explain.leakage import Frame
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO, decimal, nano
 from meteragent.privacy.query import Query, query
 from meteragent.privacy.terms import Terms
+from meteragent.privacy.windows import Frame
 
 RELEASE_SCHEMA = "meteragent.release/1"
 POLICY_SCHEMA = "meteragent.policy/1"

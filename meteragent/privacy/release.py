@@ -37,13 +37,13 @@ class Releaser:
         released = np.empty_like(answers)
         unbiased = np.empty(answers.shape)
         for columns, mechanism in self._mechanisms:
-            some = mechanism.sample(answers[:, columns], _Columns(words, columns))
+            some = mechanism.sample(answers[:, columns], _WordsOf(words, columns))
             released[:, columns] = some
             unbiased[:, columns] = mechanism.unbiased(some)
         return self._domain.watts(released), unbiased
 
 
-class _Columns:
+class _WordsOf:
     """The words of some outputs."""
 
     def __init__(self, words: Words, columns: Integers) -> None:

@@ -1,10 +1,11 @@
 """Readings to decisions, and the life of a partition. Pure: no clock, no I/O.
 
-columns     what comes in, and what goes out
+readings    what comes in
+releases    what goes out
 records     readings placed in slots
 ring        the slots of open windows
 window      when windows close; `closing` says what they hold then
-lane        the meters of one policy: who pays, what is released
+cohort      the meters of one policy: who pays, what is released
 pipeline    one partition's readings in, releases and ledger records out
 partition   what happens to a partition, and what is then to be done, as a table
 """

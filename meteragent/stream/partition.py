@@ -62,11 +62,11 @@ class Command(Enum):
     LEAVE = "leave"
 
 
-Answer = tuple[State, tuple[Command, ...]]
+Reaction = tuple[State, tuple[Command, ...]]
 
 _S, _E, _C = State, Event, Command
 
-TABLE: dict[tuple[State, Event], Answer] = {
+TABLE: dict[tuple[State, Event], Reaction] = {
     (_S.ASSIGNED, _E.BEGIN): (_S.FENCING, (_C.FENCE,)),
     (_S.FENCING, _E.FENCED): (_S.RESTORING, (_C.RESTORE,)),
     (_S.RESTORING, _E.RESTORED): (_S.RUNNING, (_C.SEEK,)),
@@ -100,7 +100,7 @@ TABLE: dict[tuple[State, Event], Answer] = {
 class Life:
     """One assignment of one partition, from ASSIGNED to LOST."""
 
-    def __init__(self, table: dict[tuple[State, Event], Answer] = TABLE) -> None:
+    def __init__(self, table: dict[tuple[State, Event], Reaction] = TABLE) -> None:
         self.state = State.ASSIGNED
         self._table = table
 

@@ -18,12 +18,13 @@ import numpy as np
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.ledger_record import load
-from meteragent.stream.columns import Readings, Reason, Reject
-from meteragent.stream.lane import Assigned, Holding, Lane, Step
+from meteragent.stream.cohort import Assigned, Cohort, Holding
+from meteragent.stream.readings import Readings, Reason, Reject
 from meteragent.stream.records import Records
+from meteragent.stream.releases import Step
 from meteragent.stream.window import Tally
 
-__all__ = ["START", "Assigned", "Counts", "Holding", "Pipeline", "Position", "Step"]
+__all__ = ["START", "Assigned", "Counts", "Holding", "Pipeline", "Position"]
 
 DAWN = -(2**62)
 """The clock of a partition from which nothing was read yet."""
@@ -70,10 +71,10 @@ class Pipeline:
         start: Position = START,
     ) -> None:
         longest_first = sorted(assigned, key=lambda a: -len(a.prefix))
-        self._lanes = [Lane(a, key) for a in longest_first]
+        self._cohorts = [Cohort(a, key) for a in longest_first]
         self._max_skew = max_skew
         self._max_meters = max_meters
-        self._homes: dict[str, int] = {}  # meter -> row * lanes + lane
+        self._homes: dict[str, int] = {}  # meter -> row * cohorts + cohort
         self._clock = start.clock
         self._processed = start.offset
         self._known_until = start.processed
@@ -83,11 +84,11 @@ class Pipeline:
 
     def restore(self, accounts: Mapping[str, bytes]) -> None:
         """Take over the meters that the ledger knows. Precondition: nothing was fed yet."""
-        for number, meters in self._by_lane(accounts):  # none is turned away
-            lane = self._lanes[number]
-            lane.ledger = load(lane.policy.terms, [accounts[meter] for meter in meters])
+        for number, meters in self._by_cohort(accounts):  # none is turned away
+            cohort = self._cohorts[number]
+            cohort.ledger = load(cohort.policy.terms, [accounts[meter] for meter in meters])
             self._move_in(number, meters)
-            lane.go_on()
+            cohort.go_on()
 
     def feed(self, readings: Readings) -> Iterator[Step]:
         """Take in the next records. The state is whole when the last step has been taken."""
@@ -107,9 +108,9 @@ class Pipeline:
         counts = Counts() if again else self.counts
         counts.rejects += readings.rejects
         homes = self._admit(readings, counts)
-        for lane, records in self._records(readings, homes):
-            for closed in lane.store.add(records, counts.tally):
-                yield lane.decide(closed)
+        for cohort, records in self._records(readings, homes):
+            for closed in cohort.store.add(records, counts.tally):
+                yield cohort.decide(closed)
         self._processed = readings.next_offset
         yield from self._advance()
 
@@ -126,7 +127,7 @@ class Pipeline:
         same window would be released with another content. So the tick is committed first,
         with the position, and kept after that. Precondition: every record there is was fed.
         """
-        if not self._announced and any(lane.store.due(now) for lane in self._lanes):
+        if not self._announced and any(cohort.store.due(now) for cohort in self._cohorts):
             self._announced.append((self._processed, now))
         return self.announced
 
@@ -151,7 +152,7 @@ class Pipeline:
 
     def position(self) -> Position:
         """Where to go on, once everything before has been published."""
-        needed = [old for lane in self._lanes if (old := lane.store.ring.oldest())]
+        needed = [old for cohort in self._cohorts if (old := cohort.store.ring.oldest())]
         offset, clock = min(needed, default=(self._processed, self._clock))
         self._ticked = [tick for tick in self._ticked if tick[0] > offset][-MOST_TICKS:]
         ticks = (*self._ticked, *self._announced)
@@ -164,12 +165,12 @@ class Pipeline:
 
     def holdings(self) -> list[Holding]:
         """What is held for each policy, to be looked at and not to be changed."""
-        return [lane.holding() for lane in self._lanes]
+        return [cohort.holding() for cohort in self._cohorts]
 
     def _advance(self) -> Iterator[Step]:
-        for lane in self._lanes:
-            for closed in lane.store.advance(self._clock):
-                yield lane.decide(closed)
+        for cohort in self._cohorts:
+            for closed in cohort.store.advance(self._clock):
+                yield cohort.decide(closed)
 
     def _admit(self, readings: Readings, counts: Counts) -> Integers:
         """The home of each run, or a negative number where it has none and was rejected."""
@@ -187,33 +188,33 @@ class Pipeline:
         except KeyError:  # some are new, which is rare
             new = [m for m in dict.fromkeys(compress(meters, ~future)) if m not in homes]
             room = max(0, self._max_meters - len(homes))
-            for number, mine in self._by_lane([m for m in new if self._lane_of(m) >= 0][:room]):
+            for number, mine in self._by_cohort([m for m in new if self._cohort_of(m) >= 0][:room]):
                 self._move_in(number, mine)
             return np.array(
                 [homes[m] if m in homes else self._refusal(m) for m in meters], dtype=np.int64
             )
 
-    def _by_lane(self, meters: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-        """The meters of each lane; some may have none."""
-        by_lane = defaultdict(list)
+    def _by_cohort(self, meters: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+        """The meters of each cohort; some may have none."""
+        by_cohort = defaultdict(list)
         for meter in meters:
-            by_lane[self._lane_of(meter)].append(meter)
-        by_lane.pop(-1, None)
-        yield from by_lane.items()
+            by_cohort[self._cohort_of(meter)].append(meter)
+        by_cohort.pop(-1, None)
+        yield from by_cohort.items()
 
     def _move_in(self, number: int, meters: list[str]) -> None:
-        """Give new meters their rows in a lane."""
-        first = self._lanes[number].move_in(meters) * len(self._lanes) + number
-        self._homes.update(zip(meters, count(first, len(self._lanes)), strict=False))
+        """Give new meters their rows in a cohort."""
+        first = self._cohorts[number].move_in(meters) * len(self._cohorts) + number
+        self._homes.update(zip(meters, count(first, len(self._cohorts)), strict=False))
 
-    def _lane_of(self, meter: str) -> int:
-        return next((i for i, x in enumerate(self._lanes) if meter.startswith(x.prefix)), -1)
+    def _cohort_of(self, meter: str) -> int:
+        return next((i for i, x in enumerate(self._cohorts) if meter.startswith(x.prefix)), -1)
 
     def _refusal(self, meter: str) -> int:
-        return _NO_POLICY if self._lane_of(meter) < 0 else _TOO_MANY_METERS
+        return _NO_POLICY if self._cohort_of(meter) < 0 else _TOO_MANY_METERS
 
-    def _records(self, readings: Readings, homes: Integers) -> Iterator[tuple[Lane, Records]]:
-        """The admitted records of each lane; moves the clock on."""
+    def _records(self, readings: Readings, homes: Integers) -> Iterator[tuple[Cohort, Records]]:
+        """The admitted records of each cohort; moves the clock on."""
         admitted = homes >= 0
         if not admitted.all():
             readings, homes = readings.chosen(admitted, [], readings.next_offset), homes[admitted]
@@ -222,9 +223,9 @@ class Pipeline:
         clock = np.maximum(np.maximum.accumulate(readings.ends), self._clock)
         before = np.concatenate([[self._clock], clock[:-1]])
         self._clock = int(clock[-1])
-        rows, lane_of = np.divmod(homes, len(self._lanes))
-        for number, lane in enumerate(self._lanes):
-            mine = np.flatnonzero(lane_of == number)
+        rows, cohort_of = np.divmod(homes, len(self._cohorts))
+        for number, cohort in enumerate(self._cohorts):
+            mine = np.flatnonzero(cohort_of == number)
             if len(mine):
                 records = Records(
                     rows,
@@ -234,9 +235,9 @@ class Pipeline:
                     readings.intervals,
                     readings.counts,
                     np.cumsum(readings.counts) - readings.counts,
-                    lane.store.policy.domain.levels(readings.watts),
+                    cohort.store.policy.domain.levels(readings.watts),
                 )
-                yield lane, records if len(mine) == len(homes) else records.where(mine)
+                yield cohort, records if len(mine) == len(homes) else records.where(mine)
 
 
 _FUTURE, _NO_POLICY, _TOO_MANY_METERS = -1, -2, -3

@@ -7,8 +7,9 @@ nothing that depends on a reading's value.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from meteragent.stream.columns import Reason, Withheld
 from meteragent.stream.partition import State
+from meteragent.stream.readings import Reason
+from meteragent.stream.releases import Withheld
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class AgentFailed:
     retry_in: float
 
 
-Event = (
+Occurrence = (
     AgentFailed
     | PartitionMoved
     | PartitionFailed
@@ -112,4 +113,4 @@ Event = (
     | Rebalanced
 )
 
-Listener = Callable[[Event], None]
+Listener = Callable[[Occurrence], None]

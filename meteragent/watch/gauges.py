@@ -16,9 +16,9 @@ from prometheus_client.core import (
 )
 
 from meteragent import __version__
-from meteragent.watch.promise import Answer, Promise
 from meteragent.stream.pipeline import DAWN, Pipeline
-from meteragent.watch.fleet import NOBODY, Fleet, Standing
+from meteragent.watch.balances import NOBODY, Balances, Standing
+from meteragent.watch.promise import Answer, Promise
 from meteragent.watch.recent import Recent
 
 TENTHS = range(10, 101, 10)
@@ -80,7 +80,7 @@ class Present:
     """The agent, its partitions and its accounts."""
 
     def __init__(
-        self, promises: Mapping[str, Promise], agent: Watched, fleet: Fleet, recent: Recent
+        self, promises: Mapping[str, Promise], agent: Watched, fleet: Balances, recent: Recent
     ) -> None:
         self._promises = promises
         self._agent = agent

@@ -24,7 +24,7 @@ _SMALL = 1024  # bytes that are not worth packing
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """What is sent back."""
 
     body: bytes
@@ -42,7 +42,7 @@ class Request:
     headers: Mapping[str, str]
 
 
-class Refused(Exception):
+class BadRequest(Exception):
     """A request that is not answered as it wishes."""
 
     def __init__(self, status: HTTPStatus, **headers: str) -> None:
@@ -54,26 +54,26 @@ class Refused(Exception):
 def parsed(head: bytes) -> Request:
     """Read a request; what is doubtful is refused."""
     if not head:
-        raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        raise BadRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
     first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     asked = _REQUEST.fullmatch(first)
     found = [_FIELD.fullmatch(line) for line in lines]
     if not asked or not all(found):
-        raise Refused(HTTPStatus.BAD_REQUEST)
+        raise BadRequest(HTTPStatus.BAD_REQUEST)
     fields = [(f[1].lower(), f[2].rstrip(" \t")) for f in found if f]
     headers, names = dict(fields), [name for name, _ in fields]
     method, target, version = asked.groups()
     nameless = version == "1" and "host" not in headers
     if nameless or any(names.count(name) > 1 for name in _SINGLE):
-        raise Refused(HTTPStatus.BAD_REQUEST)
+        raise BadRequest(HTTPStatus.BAD_REQUEST)
     if "transfer-encoding" in headers or headers.get("content-length", "0") != "0":
-        raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        raise BadRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     if method not in {"GET", "HEAD"}:
-        raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, Allow="GET, HEAD")
+        raise BadRequest(HTTPStatus.METHOD_NOT_ALLOWED, Allow="GET, HEAD")
     return Request(method, target.partition("?")[0], headers)
 
 
-def encoded(answer: Answer, *, body: bool) -> bytes:
+def encoded(answer: Response, *, body: bool) -> bytes:
     """An answer as it goes over the wire."""
     headers = {
         "Content-Type": answer.kind,
@@ -87,7 +87,7 @@ def encoded(answer: Answer, *, body: bool) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode() + (answer.body if body else b"")
 
 
-def packed(answer: Answer, request: Request) -> Answer:
+def packed(answer: Response, request: Request) -> Response:
     """Compressed, if it pays and whoever asks can read it."""
     varies = {**answer.headers, "Vary": "Accept, Accept-Encoding"}
     accepted = [part.strip() for part in request.headers.get("accept-encoding", "").split(",")]
@@ -97,6 +97,6 @@ def packed(answer: Answer, request: Request) -> Answer:
     return replace(answer, body=body, headers={**varies, "Content-Encoding": "gzip"})
 
 
-def plain(status: HTTPStatus, headers: Mapping[str, str]) -> Answer:
+def plain(status: HTTPStatus, headers: Mapping[str, str]) -> Response:
     """The bare words of a status."""
-    return Answer(f"{status.phrase}\n".encode(), "text/plain; charset=utf-8", status, headers)
+    return Response(f"{status.phrase}\n".encode(), "text/plain; charset=utf-8", status, headers)

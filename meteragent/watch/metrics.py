@@ -14,14 +14,14 @@ from aiokafka.errors import KafkaError
 
 from meteragent.config import Config
 from meteragent.errors import MeterAgentError
-from meteragent.watch.promise import promises
-from meteragent.stream.columns import Withheld
 from meteragent.stream.partition import State
 from meteragent.stream.pipeline import Pipeline
+from meteragent.stream.releases import Withheld
 from meteragent.watch import events as e
 from meteragent.watch import trace
-from meteragent.watch.fleet import Fleet
+from meteragent.watch.balances import Balances
 from meteragent.watch.gauges import Constants, Present, Watched
+from meteragent.watch.promise import promises
 from meteragent.watch.recent import Mishap, Recent
 from meteragent.watch.series import STATES, Series
 
@@ -46,7 +46,7 @@ class Monitor:
         self._uncommitted: dict[int, deque[e.WindowsDecided]] = {}
         """Of each partition, what waits for its commit."""
         self._agent: Watched | None = None
-        self.fleet = Fleet(self._pipelines, clock=wall)
+        self.fleet = Balances(self._pipelines, clock=wall)
         self.series.registry.register(Constants(self.promises.values()))
 
     def watch(self, agent: Watched) -> None:
@@ -54,7 +54,7 @@ class Monitor:
         self._agent = agent
         self.series.registry.register(Present(self.promises, agent, self.fleet, self.recent))
 
-    def tell(self, event: e.Event) -> None:
+    def tell(self, event: e.Occurrence) -> None:
         """Count an event, and say it."""
         match event:
             case e.BatchTaken():

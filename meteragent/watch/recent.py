@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from meteragent.stream.columns import Withheld
+from meteragent.stream.releases import Withheld
 from meteragent.watch.events import WindowsDecided
 
 BIN_SECONDS = 10

@@ -7,8 +7,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import Metric
 from prometheus_client.exposition import choose_encoder
 
-from meteragent.stream.columns import Reason, Withheld
 from meteragent.stream.partition import State
+from meteragent.stream.readings import Reason
+from meteragent.stream.releases import Withheld
 
 STATES = [s.value for s in State if s not in {State.ASSIGNED, State.LOST}]
 """Those that last: a partition is fenced as soon as it is assigned, and a lost one is gone."""

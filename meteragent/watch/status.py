@@ -21,13 +21,13 @@ from typing import Any
 
 from meteragent import __version__
 from meteragent.config import Config
-from meteragent.watch.promise import Promise
 from meteragent.stream.partition import State
 from meteragent.stream.pipeline import DAWN
-from meteragent.watch.fleet import NOBODY
+from meteragent.watch.balances import NOBODY
 from meteragent.watch.gauges import TENTHS, Watched, exhaustion
-from meteragent.watch.http_message import Answer, Request, packed
+from meteragent.watch.http_message import Request, Response, packed
 from meteragent.watch.metrics import Monitor
+from meteragent.watch.promise import Promise
 from meteragent.watch.web import Page
 
 TEXT = "text/plain; charset=utf-8"
@@ -65,19 +65,19 @@ class Status:
             "/readyz": Page(self._readiness, open=True),
         }
 
-    def _metrics(self, asked: Request) -> Answer:
+    def _metrics(self, asked: Request) -> Response:
         body, kind = self._monitor.series.expose(asked.headers.get("accept", ""))
-        return packed(Answer(body, kind), asked)
+        return packed(Response(body, kind), asked)
 
-    def _health(self, _: Request) -> Answer:
+    def _health(self, _: Request) -> Response:
         return _probe("alive", "no progress", good=self._agent.alive)
 
-    def _readiness(self, _: Request) -> Answer:
+    def _readiness(self, _: Request) -> Response:
         return _probe("ready", "not ready", good=self._agent.ready)
 
-    def _json(self, asked: Request) -> Answer:
+    def _json(self, asked: Request) -> Response:
         body = json.dumps(self.document(), separators=(",", ":"), allow_nan=False)
-        return packed(Answer(body.encode(), JSON), asked)
+        return packed(Response(body.encode(), JSON), asked)
 
     def document(self) -> Document:
         """Everything that the page shows."""
@@ -164,7 +164,7 @@ class Status:
         }
 
 
-def page() -> Answer:
+def page() -> Response:
     """The page, its style and its script in one: nothing else is fetched, nor may it be."""
     here = files("meteragent") / "watch" / "page"
     html, style, script = (
@@ -177,16 +177,16 @@ def page() -> Answer:
         "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
         "frame-ancestors 'none'"
     )
-    return Answer(body.encode(), HTML, headers={"Content-Security-Policy": policy})
+    return Response(body.encode(), HTML, headers={"Content-Security-Policy": policy})
 
 
 def _hash(text: str) -> str:
     return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _probe(yes: str, no: str, *, good: bool) -> Answer:
+def _probe(yes: str, no: str, *, good: bool) -> Response:
     status = HTTPStatus.OK if good else HTTPStatus.SERVICE_UNAVAILABLE
-    return Answer(f"{yes if good else no}\n".encode(), TEXT, status)
+    return Response(f"{yes if good else no}\n".encode(), TEXT, status)
 
 
 def _said(word: str, sentence: str) -> Document:

@@ -26,7 +26,7 @@ import structlog
 from meteragent.config import Http
 from meteragent.errors import InvalidSetting
 from meteragent.watch import trace
-from meteragent.watch.http_message import Answer, Refused, Request, encoded, parsed, plain
+from meteragent.watch.http_message import BadRequest, Request, Response, encoded, parsed, plain
 
 LONGEST_HEAD = 8192
 """Bytes of a request."""
@@ -47,7 +47,7 @@ class Page:
     `anytime`: the answer may be made on any thread, while the agent's loop runs or is stuck.
     """
 
-    answer: Callable[[Request], Answer]
+    answer: Callable[[Request], Response]
     open: bool = False
     anytime: bool = False
 
@@ -120,7 +120,7 @@ class _Server:
         self._connections: set[asyncio.Task[None]] = set()
 
     async def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request, whatever it is, and close."""
+        """Response one request, whatever it is, and close."""
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - asyncio runs this as one
         if len(self._connections) >= MOST_CONNECTIONS:
@@ -160,7 +160,7 @@ class _Server:
                 while await reader.read(LONGEST_HEAD):
                     pass
 
-    async def _answer(self, head: bytes) -> Answer:
+    async def _answer(self, head: bytes) -> Response:
         try:
             request = parsed(head)
             page = self._page(request)
@@ -168,7 +168,7 @@ class _Server:
                 return page.answer(request)
             async with asyncio.timeout(ANSWER_SECONDS):
                 return await _on(self._agents, _made(page, request))
-        except Refused as refused:
+        except BadRequest as refused:
             return plain(refused.status, refused.headers)
         except TimeoutError:
             return plain(HTTPStatus.SERVICE_UNAVAILABLE, {})
@@ -181,7 +181,7 @@ class _Server:
         if not (page and page.open):
             self._refuse_strangers(request)
         if page is None:
-            raise Refused(HTTPStatus.NOT_FOUND)
+            raise BadRequest(HTTPStatus.NOT_FOUND)
         return page
 
     def _refuse_strangers(self, request: Request) -> None:
@@ -189,10 +189,10 @@ class _Server:
             return
         given = _digest(_credentials(request.headers.get("authorization", "")))
         if not hmac.compare_digest(given, self._login):
-            raise Refused(HTTPStatus.UNAUTHORIZED, WWW_Authenticate=REALM)
+            raise BadRequest(HTTPStatus.UNAUTHORIZED, WWW_Authenticate=REALM)
 
 
-async def _made(page: Page, request: Request) -> Answer:
+async def _made(page: Page, request: Request) -> Response:
     return page.answer(request)
 
 

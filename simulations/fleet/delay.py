@@ -20,7 +20,7 @@ import numpy as np
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from numpy.typing import NDArray
 
-from meteragent.formats.codec import Decoder
+from meteragent.formats.decoder import Decoder
 from simulations.drain import tail
 from simulations.fleet.load import BATCH_BYTES, make_topic, send
 from simulations.fleet.traffic import CALM, Fleet, Portion, portions

@@ -19,14 +19,14 @@ from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from meteragent.config.kafka import Kafka
-from meteragent.formats.encode import Encoder
+from meteragent.formats.encoder import Encoder
 from meteragent.kafka import clients, restore
 from meteragent.kafka.outbox import send
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy, per_watt, question
-from meteragent.stream.columns import Readings
 from meteragent.stream.pipeline import Assigned, Pipeline
+from meteragent.stream.readings import Readings
 
 INTERVAL = 10_000
 WINDOW = 900_000

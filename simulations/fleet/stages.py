@@ -20,10 +20,11 @@ from itertools import chain, islice
 from statistics import median
 from typing import TypeVar
 
-from meteragent.formats.codec import Decoder
-from meteragent.formats.encode import Encoder
+from meteragent.formats.decoder import Decoder
+from meteragent.formats.encoder import Encoder
 from meteragent.stream.closing import Closed
-from meteragent.stream.lane import Lane, Step
+from meteragent.stream.cohort import Cohort
+from meteragent.stream.releases import Step
 from simulations.fleet.scale import WINDOW, pipeline
 from simulations.fleet.traffic import Fleet, Trouble, portions
 
@@ -69,12 +70,12 @@ def measure(given: list[Batch], meters: int) -> tuple[dict[str, float], int, int
     """Seconds by stage, readings, and releases."""
     clock, decoder, encoder = Clock(), Decoder(), Encoder()
     one, readings, releases = pipeline(meters), 0, 0
-    decide = Lane.decide
+    decide = Cohort.decide
 
-    def timed(self: Lane, closed: Closed) -> Step:
+    def timed(self: Cohort, closed: Closed) -> Step:
         return clock.of("decide", lambda: decide(self, closed))
 
-    Lane.decide = timed  # type: ignore[method-assign]
+    Cohort.decide = timed  # type: ignore[method-assign]
     try:
         for batch in given:
             columns = clock.of("decode", lambda b=batch: decoder.decode(*b))  # type: ignore[misc]
@@ -84,7 +85,7 @@ def measure(given: list[Batch], meters: int) -> tuple[dict[str, float], int, int
                 releases += len(clock.of("encode", lambda s=step: encoder.encode(s.releases)))  # type: ignore[misc]
             clock.of("position", one.position)
     finally:
-        Lane.decide = decide  # type: ignore[method-assign]
+        Cohort.decide = decide  # type: ignore[method-assign]
     return clock.seconds, readings, releases
 
 

@@ -14,8 +14,9 @@ from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.mechanism import TruncatedGeometric
 from meteragent.privacy.policy import Policy, Question
-from meteragent.stream.columns import Readings, Releases
 from meteragent.stream.pipeline import Assigned, Pipeline
+from meteragent.stream.readings import Readings
+from meteragent.stream.releases import Releases
 from simulations.kit.traces import DAY, Integers, Trace, Watts
 
 FOR_EVER = 2**45

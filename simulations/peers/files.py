@@ -25,13 +25,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from meteragent.config import Config, from_document
-from meteragent.files.job import Job, Places
+from meteragent.files.job import Job, Paths
 from meteragent.files.ledger import SqliteLedger
 from meteragent.files.sink import File
 from meteragent.files.source import Source
-from meteragent.formats.decode import Mapping, decoder_of
-from meteragent.formats.header import Columns
-from meteragent.formats.moments import Moments
+from meteragent.formats.csv_header import Columns
+from meteragent.formats.lines import TableOptions, decoder_of
+from meteragent.formats.times import Moments
 from meteragent.privacy.entropy import KEY_BYTES, NoiseKey
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ POLICY = {
     "epsilon": "1",
     "budget": "192",
 }
-MAPPING = Mapping(Columns(), Moments("unix_ms"), given=False)
+MAPPING = TableOptions(Columns(), Moments("unix_ms"), given=False)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def sanitize(path: Path, config: Config) -> int:
             closing(SqliteLedger(str(directory / "spend.db"))) as ledger,
             closing(File(directory / "out.jsonl", None)) as out,
         ):
-            places = Places(source, out, None, ledger)
+            places = Paths(source, out, None, ledger)
             job = Job(places, config, NoiseKey(bytes(KEY_BYTES)), MAPPING)
             job.run()
             return job.totals.readings

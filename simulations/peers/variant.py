@@ -20,9 +20,9 @@ from meteragent.config.kafka import Kafka
 from meteragent.kafka import clients
 from meteragent.privacy.domain import ABSENT, Watts
 from meteragent.privacy.query import answer
-from meteragent.stream import lane, pipeline
+from meteragent.stream import cohort, pipeline
 from meteragent.stream.closing import Closed
-from meteragent.stream.columns import Releases, Withheld
+from meteragent.stream.releases import Releases, Step, Withheld
 
 if TYPE_CHECKING:
     from meteragent.privacy.arrays import Integers, Mask
@@ -73,10 +73,10 @@ def at_least_once() -> None:
     clients.consumer = consumer
 
 
-class ExactLane(lane.Lane):
+class ExactCohort(cohort.Cohort):
     """Answers the same questions of the same windows: no charge, no noise, no accounts."""
 
-    def decide(self, closed: Closed) -> lane.Step:
+    def decide(self, closed: Closed) -> Step:
         """As a plain stream processor would."""
         starts = closed.windows * self.policy.hop
         present: Mask = closed.levels != ABSENT
@@ -86,12 +86,12 @@ class ExactLane(lane.Lane):
         meters = [self.meters[row] for row in closed.rows.tolist()]
         withheld = [Withheld.NOTHING] * len(meters)
         columns = (starts, granted, withheld, present, values, values)
-        return lane.Step(Releases(self.policy, meters, *columns), [])
+        return Step(Releases(self.policy, meters, *columns), [])
 
 
 def exact() -> None:
     """No privacy from here on."""
-    vars(pipeline)["Lane"] = ExactLane
+    vars(pipeline)["Cohort"] = ExactCohort
 
 
 VARIANTS: dict[str, Callable[[], None]] = {"at-least-once": at_least_once, "exact": exact}

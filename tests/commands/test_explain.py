@@ -13,7 +13,7 @@ from meteragent.cli import main
 from meteragent.commands.exits import Exit
 from meteragent.commands.explain import explanations, text
 from meteragent.config import load
-from meteragent.formats.schema import explanation_schema
+from meteragent.explain.document import explanation_schema
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = str(ROOT / "deploy" / "agent.toml")

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from meteragent import config
-from meteragent.cli import parser
+from meteragent.commands.parser import parser
 from meteragent.privacy.units import duration
 from tests.deploy import dockerfile, schemas
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from meteragent import config
-from meteragent.cli import parser
 from meteragent.commands.exits import Exit
+from meteragent.commands.parser import parser
 from meteragent.privacy.units import duration
 
 SYSTEMD = Path(__file__).resolve().parents[2] / "deploy" / "systemd"

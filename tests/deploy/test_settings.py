@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from meteragent import config
-from meteragent.cli import parser
+from meteragent.commands.parser import parser
 from meteragent.config import keyfile
 from meteragent.config.model import Config
 from meteragent.config.tree import PREFIX, settings, tables, variable

@@ -7,8 +7,8 @@ from argparse import Action, ArgumentParser, _SubParsersAction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meteragent.cli import parser
 from meteragent.commands.exits import Exit
+from meteragent.commands.parser import parser
 from meteragent.commands.schema import SCHEMAS
 from meteragent.config.reference import reference
 from tests.docs.metrics_page import metrics

@@ -25,7 +25,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from meteragent.cli import parser
+from meteragent.commands.parser import parser
 
 pytestmark = pytest.mark.integration
 

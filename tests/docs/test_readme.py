@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from meteragent.cli import parser
+from meteragent.commands.parser import parser
 from meteragent.commands.shells import places
 from meteragent.config import load
 from meteragent.formats.schema import reading_schema, release_schema

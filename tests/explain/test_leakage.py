@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from meteragent import Domain, TruncatedGeometric
 from meteragent.errors import InvalidSetting
 from meteragent.explain.leakage import (
-    Frame,
     Load,
     Loss,
     absolute,
@@ -29,6 +28,7 @@ from meteragent.explain.leakage import (
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.mechanism import matrix
 from meteragent.privacy.query import NAMED, Query, answer, query
+from meteragent.privacy.windows import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable

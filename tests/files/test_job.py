@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from meteragent.config import from_document
 from meteragent.files import source
-from meteragent.files.job import Job, Places
+from meteragent.files.job import Job, Paths
 from meteragent.files.ledger import SqliteLedger
 from meteragent.files.sink import Stream
 from meteragent.files.source import LINES, Source
-from meteragent.formats.decode import Mapping
-from meteragent.formats.header import Columns
-from meteragent.formats.moments import Moments
+from meteragent.formats.csv_header import Columns
+from meteragent.formats.lines import TableOptions
+from meteragent.formats.times import Moments
 from meteragent.privacy.entropy import NoiseKey
 from tests.files.given import BEGIN
 
@@ -40,9 +40,9 @@ class Nowhere(io.BytesIO):
 
 
 def job(path: Path, out: io.BytesIO, said: list[str]) -> Job:
-    places = Places(Source(str(path)), Stream(out), None, SqliteLedger())
+    places = Paths(Source(str(path)), Stream(out), None, SqliteLedger())
     config = from_document({"policy": [dict(POLICY)]}, Path(), {})
-    mapping = Mapping(Columns(), Moments("unix_ms"), given=False)
+    mapping = TableOptions(Columns(), Moments("unix_ms"), given=False)
     return Job(places, config, NoiseKey(bytes(32)), mapping, say=said.append)
 
 

@@ -7,8 +7,8 @@ from collections import Counter
 
 from meteragent.files.progress import Progress
 from meteragent.files.totals import Totals
-from meteragent.stream.columns import Reason, Reject
 from meteragent.stream.pipeline import Counts
+from meteragent.stream.readings import Reason, Reject
 from meteragent.stream.window import Tally
 
 

@@ -17,16 +17,17 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
-from meteragent.cli import main, parser
+from meteragent.cli import main
 from meteragent.commands.arguments import POLICY
 from meteragent.commands.exits import Exit
+from meteragent.commands.parser import parser
 from meteragent.commands.sanitize import MAPPING
 from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import presets
 from meteragent.files.job import Job
 from meteragent.files.ledger import SqliteLedger
 from meteragent.files.source import Source
-from meteragent.formats.encode import Encoder
+from meteragent.formats.encoder import Encoder
 from tests.files.given import (
     BEGIN,
     CONFIGURATION,

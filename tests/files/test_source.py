@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from meteragent.errors import InputDamaged, InputReplaced
 from meteragent.files import source
-from meteragent.files.source import Block, Source
-from meteragent.formats.record import MOST_BYTES
+from meteragent.files.source import LineBlock, Source
+from meteragent.formats.json_one import MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LINES = b"one\ntwo\n\nthree\n"
 
 
-def read(path: Path, *, follow: bool = False, whole: bool = True) -> list[Block]:
+def read(path: Path, *, follow: bool = False, whole: bool = True) -> list[LineBlock]:
     one = Source(str(path), follow=follow, whole=whole)
     try:
         return list(one.blocks())
@@ -32,7 +32,7 @@ def read(path: Path, *, follow: bool = False, whole: bool = True) -> list[Block]
         one.close()
 
 
-def text_of(blocks: list[Block]) -> bytes:
+def text_of(blocks: list[LineBlock]) -> bytes:
     return b"".join(block.text for block in blocks)
 
 
@@ -41,7 +41,7 @@ def in_pieces(
     monkeypatch: pytest.MonkeyPatch,
     segment: int = source.SEGMENT,
     lines: int = source.LINES,
-) -> list[Block]:
+) -> list[LineBlock]:
     """What comes of standard input that arrives so."""
     given = iter([*pieces, b""])
     with monkeypatch.context() as patch:
@@ -93,10 +93,10 @@ def test_blocks_depend_on_the_content_alone(
     line=st.integers(0, 25),
 )
 def test_a_block_goes_on_from_any_line(parts: list[bytes], line: int) -> None:
-    block = Block(3, b"".join(parts), len(parts))
+    block = LineBlock(3, b"".join(parts), len(parts))
     rest = block.since(line)
     skipped = min(len(parts), max(0, line - 3))
-    assert rest == Block(3 + skipped, b"".join(parts[skipped:]), len(parts) - skipped)
+    assert rest == LineBlock(3 + skipped, b"".join(parts[skipped:]), len(parts) - skipped)
 
 
 def test_a_file_is_read_as_it_is(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_what_stands_before_a_gzip_breaks_off_is_handed_out(tmp_path: Path, lost
     path = tmp_path / "in.csv.gz"
     path.write_bytes(gzip.compress(lines)[:-lost])
     one = Source(str(path))
-    blocks: list[Block] = []
+    blocks: list[LineBlock] = []
     with pytest.raises(InputDamaged, match=r"in\.csv\.gz: line \d+: the gzip stream") as damaged:
         blocks.extend(one.blocks())  # keeps what came before the error
     one.close()
@@ -225,7 +225,7 @@ class Ended(Exception):
     """Nobody waits for more."""
 
 
-def followed(path: Path, steps: Iterator[object]) -> Iterator[Block]:
+def followed(path: Path, steps: Iterator[object]) -> Iterator[LineBlock]:
     def wait(_: float) -> None:
         if next(steps, Ended) is Ended:
             raise Ended

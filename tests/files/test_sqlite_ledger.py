@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from meteragent.errors import FileRefused, LedgerBusy, LedgerDamaged
-from meteragent.files.ledger import IN_MEMORY, SqliteLedger, Standing
+from meteragent.files.ledger import IN_MEMORY, Resume, SqliteLedger
 from meteragent.files.totals import Totals
 from meteragent.stream.pipeline import Position
 
@@ -23,17 +23,17 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "spend.db"
 
 
-def standing() -> Standing:
+def standing() -> Resume:
     totals = Totals(readings=5, late=1)
     totals.rejects["not_json"] = 2
     totals.first_lines["not_json"] = 17
-    return Standing(Position(3, 4, 5), 6, b"head", "/out", totals)
+    return Resume(Position(3, 4, 5), 6, b"head", "/out", totals)
 
 
 def test_a_new_ledger_is_empty_and_its_owners_alone(path: Path) -> None:
     ledger = SqliteLedger(str(path))
     assert ledger.accounts() == {}
-    assert ledger.standing("in") == Standing()
+    assert ledger.standing("in") == Resume()
     assert ledger.length("out") is None
     ledger.close()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -65,7 +65,7 @@ def test_it_writes_ahead_and_waits_for_the_disk(path: Path) -> None:
 
 def test_a_commit_that_fails_changes_nothing(path: Path) -> None:
     ledger = SqliteLedger(str(path))
-    broken = {"in": Standing(output=None)}  # type: ignore[arg-type]
+    broken = {"in": Resume(output=None)}  # type: ignore[arg-type]
     with pytest.raises(FileRefused, match="SQLITE_CONSTRAINT"):
         ledger.commit(lengths={"out": 1}, accounts={"m": b"x"}, standings=broken)
     assert ledger.accounts() == {}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from meteragent.formats.codec import Decoder
-from meteragent.formats.record import MOST_BYTES
+from meteragent.formats.decoder import Decoder
+from meteragent.formats.json_one import MOST_BYTES
 from tests.twins import codec as twin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from meteragent.stream.columns import Readings
+    from meteragent.stream.readings import Readings
 
 FIRST_OFFSET = 41
 

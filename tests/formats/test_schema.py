@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from meteragent.formats.encode import Encoder, reject_document
+from meteragent.formats.encoder import Encoder, reject_document
 from meteragent.formats.schema import policy_schema, reading_schema, reject_schema, release_schema
-from meteragent.stream.columns import Reason, Reject, Withheld
+from meteragent.stream.readings import Reason, Reject
+from meteragent.stream.releases import Withheld
 from tests.formats.payloads import Payloads
 from tests.formats.same import decode
-from tests.formats.test_encode import QUERIES, policy, releases
+from tests.formats.test_encoder import QUERIES, policy, releases
 
 if TYPE_CHECKING:
     from collections.abc import Callable

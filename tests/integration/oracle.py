@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
-from meteragent.formats.codec import Decoder
-from meteragent.formats.encode import Encoder, reject_document
+from meteragent.formats.decoder import Decoder
+from meteragent.formats.encoder import Encoder, reject_document
 from meteragent.privacy.ledger_record import load as load_accounts
 from meteragent.stream.pipeline import Assigned, Pipeline
 

@@ -39,14 +39,14 @@ pytestmark = pytest.mark.integration
 class Run:
     """An agent at work, and what it has told."""
 
-    def __init__(self, fleet: Fleet, stumbles: Callable[[events.Event], None]) -> None:
+    def __init__(self, fleet: Fleet, stumbles: Callable[[events.Occurrence], None]) -> None:
         config = fleet.config
-        self.told: list[events.Event] = []
+        self.told: list[events.Occurrence] = []
         self._stumbles = stumbles
         self.agent = Agent(config, config.agent.noise_key(), self._tell)
         self.task = asyncio.create_task(self.agent.run())
 
-    def _tell(self, event: events.Event) -> None:
+    def _tell(self, event: events.Occurrence) -> None:
         self.told.append(event)
         self._stumbles(event)
 
@@ -66,7 +66,7 @@ class Run:
 
 @asynccontextmanager
 async def running(
-    fleet: Fleet, stumbles: Callable[[events.Event], None] = lambda _: None
+    fleet: Fleet, stumbles: Callable[[events.Occurrence], None] = lambda _: None
 ) -> AsyncIterator[Run]:
     """Run an agent; it ends within its deadlines, whatever Kafka does."""
     run = Run(fleet, stumbles)
@@ -208,7 +208,7 @@ def test_what_fails_while_partitions_change_hands_is_told_and_tried_again(
         await fleet.create()
         faults = [KafkaError("planted"), KafkaError("planted")]
 
-        def stumbles(event: events.Event) -> None:
+        def stumbles(event: events.Occurrence) -> None:
             if faults and isinstance(event, events.Rebalanced):
                 raise faults.pop()
 

@@ -16,7 +16,7 @@ from fleet import Agent, Fleet
 from load import AHEAD, INTERVAL
 from oracle import assert_exactly_once, read
 
-from meteragent.stream.columns import Reason
+from meteragent.stream.readings import Reason
 
 if TYPE_CHECKING:
     from pathlib import Path

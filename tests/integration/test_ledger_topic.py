@@ -17,7 +17,7 @@ from meteragent.cli import main
 from meteragent.commands.exits import Exit
 from meteragent.config import load
 from meteragent.config.keyfile import create
-from meteragent.kafka import accounts, topics
+from meteragent.kafka import ledger_topic, topics
 from meteragent.kafka.agent import Agent
 from meteragent.kafka.migrate import home_of
 
@@ -80,7 +80,7 @@ async def release_one_window(config: Config) -> None:
     agent = Agent(config, config.agent.noise_key(), lambda _: None)
     running = asyncio.create_task(agent.run())
     async with asyncio.timeout(60):
-        while len(await accounts.everybody(config)) < len(METERS):
+        while len(await ledger_topic.everybody(config)) < len(METERS):
             pass  # each look is many round trips long
     agent.stop()
     await running

@@ -8,7 +8,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from meteragent.formats.codec import Decoder
+from meteragent.formats.decoder import Decoder
 from simulations.tv import replay
 
 pytestmark = pytest.mark.integration

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from meteragent.formats.codec import Decoder
+from meteragent.formats.decoder import Decoder
 from meteragent.kafka.intake import Intake
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey

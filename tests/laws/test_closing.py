@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy, per_watt, question
-from meteragent.stream.columns import Readings, Reason
-from meteragent.stream.pipeline import START, Assigned, Pipeline, Position, Step
+from meteragent.stream.pipeline import START, Assigned, Pipeline, Position
+from meteragent.stream.readings import Readings, Reason
+from meteragent.stream.releases import Step
 
 SECOND, MINUTE, DAY = 1000, 60_000, 86_400_000
 KEY = NoiseKey(b"\7" * 32)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy, per_watt, question
-from meteragent.stream.columns import Readings, Reason, Reject
-from meteragent.stream.pipeline import START, Assigned, Pipeline, Position, Step
+from meteragent.stream.pipeline import START, Assigned, Pipeline, Position
+from meteragent.stream.readings import Readings, Reason, Reject
+from meteragent.stream.releases import Step
 
 SECOND = 1000
 KEY = NoiseKey(bytes(range(32)))

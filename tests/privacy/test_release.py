@@ -3,7 +3,7 @@ import numpy as np
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import Entropy, NoiseKey
 from meteragent.privacy.policy import Policy, question
-from meteragent.privacy.release import Releaser, _Columns
+from meteragent.privacy.release import Releaser, _WordsOf
 
 
 def test_some_columns_of_words_read_on_in_their_own_rows() -> None:
@@ -11,7 +11,7 @@ def test_some_columns_of_words_read_on_in_their_own_rows() -> None:
     levels = np.arange(12, dtype=np.int16).reshape(2, 6)
     entropy = Entropy(NoiseKey(bytes(32)), bytes(16))
     words = entropy.words(np.zeros((2, 16), np.uint8), np.array([0, 60]), levels, 3)
-    some = _Columns(words, np.array([0, 2]))
+    some = _WordsOf(words, np.array([0, 2]))
     np.testing.assert_array_equal(some.first, words.first[:, [0, 2]])
     for window in range(2):
         assert some.further(window, 1, 1) == words.further(window, 2, 1)

@@ -2,7 +2,7 @@
 
 from meteragent.stream.partition import Event, State
 from tests.schedules.client import Consumer
-from tests.schedules.intake import Estate
+from tests.schedules.intake import Handover
 from tests.schedules.kafka_model import Kafka
 from tests.schedules.scheduler import Scheduler, Task
 from tests.schedules.worker import READINGS, Around, Design, Worker
@@ -86,13 +86,13 @@ class Instance:
             self.workers[partition] = worker
             worker.on(Event.BEGIN)
 
-    def _hand_on(self, partitions: list[int]) -> dict[int, Estate]:
+    def _hand_on(self, partitions: list[int]) -> dict[int, Handover]:
         """What was left whole of these partitions; what was left of others is thrown away."""
         whole = {w.partition: w for w in self._left if w.whole}
         for partition in whole.keys() - set(partitions):
             whole.pop(partition).discard()
         self._left = []
-        return {partition: worker.bequeath() for partition, worker in whole.items()}
+        return {partition: worker.hand_over() for partition, worker in whole.items()}
 
     # Our side.
 

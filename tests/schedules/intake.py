@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from meteragent.formats.encode import Encoder
-from meteragent.stream.pipeline import Pipeline, Position, Step
+from meteragent.formats.encoder import Encoder
+from meteragent.stream.pipeline import Pipeline, Position
+from meteragent.stream.releases import Step
 from tests.schedules.client import Producer
 from tests.schedules.scheduler import Lost, Steps
 from tests.schedules.world import World
@@ -114,7 +115,7 @@ class Intake:
 
 
 @dataclass
-class Estate:
+class Handover:
     """What a worker has built up, all of it or nothing."""
 
     producer: Producer | None = None

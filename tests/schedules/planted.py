@@ -59,9 +59,9 @@ class DrawsAnew(Design):
     def pipeline(self, *arguments: Any, **settings: Any) -> Pipeline:  # noqa: ANN401
         built = super().pipeline(*arguments, **settings)
         fresh = NoiseKey(self._dice.randbytes(32))
-        for lane in built._lanes:
-            lane._releaser = copy(lane._releaser)
-            lane._releaser._entropy = Entropy(fresh, lane.policy.digest)
+        for cohort in built._cohorts:
+            cohort._releaser = copy(cohort._releaser)
+            cohort._releaser._entropy = Entropy(fresh, cohort.policy.digest)
         return built
 
 

@@ -7,11 +7,11 @@ here. A `Design` names the parts, so that tests can plant a bug into any of them
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from meteragent.formats.encode import Encoder
-from meteragent.stream.partition import TABLE, Answer, Command, Event, Life, State
+from meteragent.formats.encoder import Encoder
+from meteragent.stream.partition import TABLE, Command, Event, Life, Reaction, State
 from meteragent.stream.pipeline import START, Pipeline, Position
 from tests.schedules.client import Consumer, Delivery, Producer, Refused
-from tests.schedules.intake import Estate, Intake, Outbox
+from tests.schedules.intake import Handover, Intake, Outbox
 from tests.schedules.kafka_model import Fenced, Kafka
 from tests.schedules.scheduler import Lost, Running, Scheduler, Steps, Task
 from tests.schedules.world import KEY, MAX_METERS, MAX_SKEW, World
@@ -42,24 +42,24 @@ class Around:
 class Worker:
     """One assignment of one partition."""
 
-    def __init__(self, around: Around, partition: int, inherited: Estate | None = None) -> None:
+    def __init__(self, around: Around, partition: int, inherited: Handover | None = None) -> None:
         self.around = around
         self.partition = partition
         self.name = f"{around.home}/{partition}"
         self.life = Life(around.design.table)
         self.left = False
-        self.estate = inherited or Estate()
+        self.handover = inherited or Handover()
         self.sought: object = None
         """The last time that the consumer was sent to a record of this partition."""
         self.whole = False
-        """Whether it has left its estate as another worker may go on with it."""
+        """Whether it has left its handover as another worker may go on with it."""
         self._task: Running | None = None
         self._sent: Position | None = None
 
     @property
     def intake(self) -> Intake | None:
         """What takes records in, once it is restored."""
-        return self.estate.intake
+        return self.handover.intake
 
     def on(self, event: Event) -> bool:
         """Take an event; answer whether records are to be fed now."""
@@ -122,18 +122,18 @@ class Worker:
         return (
             intake is not None
             and not intake.outbox
-            and self.estate.committed == position(intake.pipeline)
+            and self.handover.committed == position(intake.pipeline)
         )
 
     # Fence, restore, seek: from nothing to running.
 
     def _fence(self) -> Steps[None]:
-        if self.estate.producer is not None:
+        if self.handover.producer is not None:
             return  # inherited
         around = self.around
         name = f"{GROUP}-{self.partition}"
-        self.estate.producer = Producer(around.kafka, around.scheduler, name, around.home)
-        yield from self.estate.producer.start()
+        self.handover.producer = Producer(around.kafka, around.scheduler, name, around.home)
+        yield from self.handover.producer.start()
 
     def _restore(self) -> Steps[None]:
         if self.intake is not None:
@@ -153,8 +153,8 @@ class Worker:
         )
         pipeline.restore(accounts)
         yield "built"
-        self.estate.committed = position
-        self.estate.intake = Intake(self.around.world, self.partition, pipeline)
+        self.handover.committed = position
+        self.handover.intake = Intake(self.around.world, self.partition, pipeline)
 
     def _read_ledger(self) -> Steps[Accounts]:
         only_committed = self.around.design.restores_committed
@@ -213,11 +213,11 @@ class Worker:
     # Send and commit: what waits, in one transaction with the position.
 
     def _send(self) -> Steps[None]:
-        intake, producer = self.intake, self.estate.producer
+        intake, producer = self.intake, self.handover.producer
         assert intake is not None
         assert producer is not None
         outbox, position = yield from intake.empty(self.around.design.position)
-        if not outbox and position == self.estate.committed:
+        if not outbox and position == self.handover.committed:
             return
         self._sent = position
         producer.begin()
@@ -229,17 +229,17 @@ class Worker:
         yield from self.around.design.delivered(deliveries)
 
     def _commit(self) -> Steps[None]:
-        estate = self.estate
-        if self._sent is not None and estate.producer is not None:
-            yield from estate.producer.commit()
-            estate.committed, self._sent = self._sent, None
-        if estate.intake is not None and estate.committed is not None:
-            yield from estate.intake.keep(estate.committed)
+        handover = self.handover
+        if self._sent is not None and handover.producer is not None:
+            yield from handover.producer.commit()
+            handover.committed, self._sent = self._sent, None
+        if handover.intake is not None and handover.committed is not None:
+            yield from handover.intake.keep(handover.committed)
 
-    def bequeath(self) -> Estate:
+    def hand_over(self) -> Handover:
         """Hand on what was left whole."""
-        estate, self.estate, self.whole = self.estate, Estate(), False
-        return estate
+        handover, self.handover, self.whole = self.handover, Handover(), False
+        return handover
 
     def _forget(self) -> None:
         if not self.whole:
@@ -252,9 +252,9 @@ class Worker:
             self.around.scheduler.cancel(task)
         self._sent = None
         if self.around.design.forgets:
-            estate = self.bequeath()
-            if estate.intake is not None:
-                estate.intake.forget()
+            handover = self.hand_over()
+            if handover.intake is not None:
+                handover.intake.forget()
 
 
 Batches = list[tuple[str, list[tuple[str, Any]]]]
@@ -263,7 +263,7 @@ Batches = list[tuple[str, list[tuple[str, Any]]]]
 class Design:
     """The parts that a planted bug may replace; as they stand, they are the real ones."""
 
-    table: dict[tuple[State, Event], Answer] = TABLE
+    table: dict[tuple[State, Event], Reaction] = TABLE
     restores_committed = True
     forgets = True
     drops_stale_records = True

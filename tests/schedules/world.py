@@ -9,8 +9,8 @@ import numpy as np
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy, per_watt, question
-from meteragent.stream.columns import Readings, Reason, Reject
 from meteragent.stream.pipeline import START, Assigned, Pipeline
+from meteragent.stream.readings import Readings, Reason, Reject
 
 SECOND = 1000
 KEY = NoiseKey(bytes(range(32)))

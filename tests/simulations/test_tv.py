@@ -12,7 +12,7 @@ import pytest
 
 from meteragent.cli import main as meteragent
 from meteragent.commands.exits import Exit
-from meteragent.formats.codec import Decoder
+from meteragent.formats.decoder import Decoder
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.mechanism import TruncatedGeometric

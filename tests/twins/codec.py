@@ -9,12 +9,12 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from meteragent.stream.columns import Reason
+from meteragent.stream.readings import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from meteragent.stream.columns import Releases
+    from meteragent.stream.releases import Releases
 
 LATEST = 253_402_300_799_999
 DEEPEST = 201  # nested arrays and objects, the record itself counted

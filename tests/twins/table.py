@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from meteragent.stream.columns import Reason
+from meteragent.stream.readings import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable

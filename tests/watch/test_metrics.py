@@ -11,8 +11,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as text_families
 from structlog.testing import capture_logs
 
-from meteragent.stream.columns import Reason
 from meteragent.stream.partition import State
+from meteragent.stream.readings import Reason
 from meteragent.watch.events import (
     AgentFailed,
     BatchTaken,
@@ -31,7 +31,7 @@ from tests.watch.stage import BEGIN, MINUTE, POLICIES, Stage, block, config, rea
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from meteragent.watch.events import Event
+    from meteragent.watch.events import Occurrence
 
 OPEN = "application/openmetrics-text; version=1.0.0"
 MOST_SERIES = 500
@@ -202,7 +202,7 @@ def test_a_window_that_keeps_an_answer_is_not_suppressed() -> None:
     assert answers == [4, 3, 3]
 
 
-EVENTS: list[Event] = [
+EVENTS: list[Occurrence] = [
     BatchTaken(0, 5, 3, 1, 1, {Reason.EMPTY: 2}),
     TransactionEnded(0, 3, 0.1),
     TransactionAbandoned(0),
@@ -216,7 +216,7 @@ EVENTS: list[Event] = [
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
-def test_an_event_is_one_line_at_most_and_some_series_know_of_it(event: Event) -> None:
+def test_an_event_is_one_line_at_most_and_some_series_know_of_it(event: Occurrence) -> None:
     monitor = Monitor(config())
     before = monitor.series.expose()
     with capture_logs() as lines:

@@ -8,16 +8,16 @@ from hashlib import sha256
 import pytest
 
 from meteragent import __version__
-from meteragent.watch.promise import promises
 from meteragent.stream.partition import State
 from meteragent.watch.events import PartitionFailed, PartitionMoved
-from meteragent.watch.http_message import Answer, Request
+from meteragent.watch.http_message import Request, Response
+from meteragent.watch.promise import promises
 from meteragent.watch.status import Status
 from tests.watch.stage import BEGIN, MINUTE, Stage, block, config
-from tests.watch.test_fleet import LASTING
+from tests.watch.test_balances import LASTING
 
 
-def ask(stage: Stage, path: str, **headers: str) -> Answer:
+def ask(stage: Stage, path: str, **headers: str) -> Response:
     status = Status(stage.settings, stage.monitor, stage, wall=lambda: stage.now)
     return status.pages()[path].answer(Request("GET", path, headers))
 

@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from meteragent.config import Http
 from meteragent.errors import InvalidSetting
 from meteragent.watch import web
-from meteragent.watch.http_message import Answer, Refused, packed, parsed
+from meteragent.watch.http_message import BadRequest, Response, packed, parsed
 from meteragent.watch.web import Page, serving
 from tests.watch.browse import connect, exchange, get, parse
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-HELLO = Page(lambda _: Answer(b"hello\n", "text/plain"))
-LONG = Page(lambda asked: packed(Answer(b"long " * 1000, "text/plain"), asked))
-HUGE = Page(lambda _: Answer(b"x" * 2**26, "text/plain"))
+HELLO = Page(lambda _: Response(b"hello\n", "text/plain"))
+LONG = Page(lambda asked: packed(Response(b"long " * 1000, "text/plain"), asked))
+HUGE = Page(lambda _: Response(b"x" * 2**26, "text/plain"))
 
 
-def fails(_: object) -> Answer:
+def fails(_: object) -> Response:
     raise KeyError("meter 17 drew 412 W")
 
 
@@ -40,7 +40,7 @@ PAGES = {
     "/long": LONG,
     "/huge": HUGE,
     "/broken": Page(fails),
-    "/open": Page(lambda _: Answer(b"open\n", "text/plain"), open=True),
+    "/open": Page(lambda _: Response(b"open\n", "text/plain"), open=True),
 }
 
 
@@ -110,7 +110,7 @@ def test_what_is_doubtful_is_refused(request_: bytes, status: int) -> None:
 @given(st.binary(max_size=200))
 def test_no_bytes_upset_the_parser(noise: bytes) -> None:
     for head in (noise, b"GET / HTTP/1.1\r\nHost: a\r\n" + noise + b"\r\n\r\n"):
-        with suppress(Refused):
+        with suppress(BadRequest):
             assert parsed(head).method in {"GET", "HEAD"}
 
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from meteragent.commands.run import SELDOM
-from meteragent.formats.codec import Decoder
-from meteragent.formats.record import BLOCK, READING
+from meteragent.formats.decoder import Decoder
+from meteragent.formats.json_one import BLOCK, READING
 from meteragent.kafka.loop import run_until_done
 
 AT_ONCE = 5_000

@@ -22,7 +22,7 @@ LOW = 10
 AT_ONCE = 30_000
 """Accounts looked at together: few enough for the processor's caches, and for their sum."""
 
-Counts = NDArray[np.int64]
+PerCent = NDArray[np.int64]
 
 _Key = tuple[int, int, int]
 """Changes so far, meters, next window: what a count depends on."""
@@ -32,7 +32,7 @@ _Key = tuple[int, int, int]
 class Standing:
     """The accounts of one policy, in all partitions."""
 
-    percent: Counts
+    percent: PerCent
     """percent[p]: how many meters have more than p - 1 and at most p percent left."""
     exhausted: int = 0
     """How many cannot pay for their next window."""
@@ -70,8 +70,8 @@ class Standing:
 NOBODY = Standing(np.zeros(PERCENT + 1, dtype=np.int64))
 
 
-class Fleet:
-    """Counts accounts, as seldom as it can."""
+class Balances:
+    """PerCent accounts, as seldom as it can."""
 
     def __init__(
         self,

@@ -6,15 +6,15 @@ from typing import Protocol
 import numpy as np
 
 from meteragent.errors import InputDamaged, InvalidSetting
-from meteragent.formats.codec import Decoder
-from meteragent.formats.header import Columns
-from meteragent.formats.moments import Moments
-from meteragent.formats.record import LATEST
-from meteragent.formats.table import Table
-from meteragent.stream.columns import Readings
+from meteragent.formats.csv_header import Columns
+from meteragent.formats.csv_rows import Table
+from meteragent.formats.decoder import Decoder
+from meteragent.formats.json_one import LATEST
+from meteragent.formats.times import Moments
+from meteragent.stream.readings import Readings
 
 
-class Lines(Protocol):
+class LineReader(Protocol):
     """Reads one kind of lines."""
 
     @property
@@ -25,7 +25,7 @@ class Lines(Protocol):
         """The readings of whole lines, of which the first has this number."""
 
 
-class Records:
+class JsonLines:
     """JSON lines: a reading or an interval block on each, as in Kafka's messages."""
 
     header_lines = 0
@@ -51,7 +51,7 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class TableOptions:
     """How tables are to be read; `given` if the user says so, and thus expects a table."""
 
     columns: Columns
@@ -59,7 +59,7 @@ class Mapping:
     given: bool
 
 
-def decoder_of(source: str, text: bytes, mapping: Mapping) -> Lines:
+def decoder_of(source: str, text: bytes, mapping: TableOptions) -> LineReader:
     """What reads an input that begins with these lines."""
     first = text.lstrip()[:1]
     if first == b"[":
@@ -72,7 +72,7 @@ def decoder_of(source: str, text: bytes, mapping: Mapping) -> Lines:
             "have no effect on JSON lines",
             "leave them out",
         )
-    return Records()
+    return JsonLines()
 
 
 def _nothing(next_offset: int) -> Readings:

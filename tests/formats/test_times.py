@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meteragent.errors import InvalidSetting
-from meteragent.formats.moments import Moments, zone_of
-from meteragent.formats.record import milliseconds
+from meteragent.formats.json_one import milliseconds
+from meteragent.formats.times import Moments, zone_of
 
 DAY = "%d/%m/%Y %H:%M:%S"
 ZONES = ("UTC", "Europe/Paris", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu")

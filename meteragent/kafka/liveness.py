@@ -19,7 +19,7 @@ EVERY_SECONDS = 1.0
 PATIENCE_SECONDS = 5.0
 
 
-class Pulse:
+class Liveness:
     """What the brokers said last."""
 
     def __init__(self, consumer: AIOKafkaConsumer, kafka: Kafka) -> None:

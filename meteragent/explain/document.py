@@ -7,7 +7,10 @@ decimal. `meteragent schema explanation` prints its JSON Schema.
 from dataclasses import dataclass
 from math import inf
 
+from pydantic import ConfigDict, TypeAdapter
+
 from meteragent.explain.leakage import odds
+from meteragent.formats.schema import Schema, named, object_of
 from meteragent.privacy.exact import NANO
 
 EXPLANATION_SCHEMA = "meteragent.explanation/1"
@@ -129,3 +132,12 @@ class Explanation:
     spending: Spending
     loads: tuple[Seen, ...]
     warnings: tuple[str, ...]
+
+
+def explanation_schema() -> Schema:
+    """What `explain --json` says of a configuration."""
+    described = ConfigDict(use_attribute_docstrings=True)
+    policies = TypeAdapter(tuple[Explanation, ...], config=described).json_schema()
+    definitions = policies.pop("$defs")
+    schema = object_of({"schema": {"const": EXPLANATION_SCHEMA}, "policies": policies})
+    return named(EXPLANATION_SCHEMA, "What policies promise", {**schema, "$defs": definitions})

@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from meteragent.errors import InputDamaged, InvalidSetting
-from meteragent.formats.header import Columns, Finder
-from meteragent.formats.moments import Moments
-from meteragent.formats.record import CONTROL, LATEST, LONGEST_METER, MOST_BYTES, Refused
+from meteragent.formats.csv_header import Columns, Finder
+from meteragent.formats.json_one import CONTROL, LATEST, LONGEST_METER, MOST_BYTES, BadRecord
+from meteragent.formats.times import Moments
 from meteragent.privacy.arrays import Integers
-from meteragent.stream.columns import Readings, Reason, Reject
+from meteragent.stream.readings import Readings, Reason, Reject
 
 FEW = 32
 """Rows that are judged one by one rather than halved once more."""
@@ -172,7 +172,7 @@ class Table:
                 continue  # holds nothing that could be lost
             try:
                 meter, time, value = self._judged(line)
-            except Refused as why:
+            except BadRecord as why:
                 rejects.append(Reject(offset, why.reason))
             else:
                 meters.append(meter)
@@ -182,28 +182,28 @@ class Table:
         return _Rows(meters, offsets, np.array(times, dtype=np.int64), watts)
 
     def _judged(self, line: bytes) -> tuple[str, int, float]:
-        """What one row says. Refused: it says nothing, and why."""
+        """What one row says. BadRecord: it says nothing, and why."""
         if len(line) > MOST_BYTES:
-            raise Refused(Reason.TOO_LARGE)
+            raise BadRecord(Reason.TOO_LARGE)
         try:
             fields = self._split(line.decode("utf-8", "surrogateescape"))
         except csv.Error:
-            raise Refused(Reason.WRONG_SHAPE) from None
+            raise BadRecord(Reason.WRONG_SHAPE) from None
         if len(fields) < self._needed:
-            raise Refused(Reason.WRONG_SHAPE)
+            raise BadRecord(Reason.WRONG_SHAPE)
         fields = [field.strip(_BLANK) for field in fields]
         meter = fields[self._meter] if self._constant is None else self._constant
         if _ESCAPED.search(meter):
-            raise Refused(Reason.NOT_UTF8)
+            raise BadRecord(Reason.NOT_UTF8)
         if not _is_meter(meter):
-            raise Refused(Reason.BAD_METER)
+            raise BadRecord(Reason.BAD_METER)
         try:
             moment = self._moments.one(" ".join(fields[index] for index in self._times))
         except (ValueError, OverflowError):
-            raise Refused(Reason.BAD_TIME) from None
+            raise BadRecord(Reason.BAD_TIME) from None
         value = float(fields[self._value]) if _NUMBER.fullmatch(fields[self._value]) else inf
         if not isfinite(value):
-            raise Refused(Reason.BAD_VALUE)
+            raise BadRecord(Reason.BAD_VALUE)
         return meter, moment, value
 
     def _split(self, line: str) -> list[str]:

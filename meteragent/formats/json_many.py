@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeGuard
 import numpy as np
 from pydantic_core import from_json
 
-from meteragent.formats.record import EITHER, LATEST, LONGEST_METER, MOST_VALUES, Fields, in_time
+from meteragent.formats.json_one import EITHER, LATEST, LONGEST_METER, MOST_VALUES, Fields, in_time
 
 _ONE = pack("q", 1)
 _LARGEST = np.finfo(np.float64).max
@@ -28,7 +28,7 @@ class Runs(NamedTuple):
     watts: bytes
 
 
-class _Columns(NamedTuple):
+class _Packed(NamedTuple):
     """The same, as parsed; `intervals` and `counts` are empty if all are readings."""
 
     meters: list[str]
@@ -132,7 +132,7 @@ def _certified(text: bytes, count: int) -> Runs | None:
         return None
 
 
-def _are_in_range(columns: _Columns) -> bool:
+def _are_in_range(columns: _Packed) -> bool:
     last, most = max(columns.starts), 1
     if columns.counts:
         most = max(columns.counts)
@@ -154,18 +154,18 @@ def _validated(text: bytes, count: int) -> Runs | None:
         return None
 
 
-def _columns(records: list[Fields]) -> _Columns:
+def _columns(records: list[Fields]) -> _Packed:
     meters = [record["meter_id"] for record in records]
     try:
         values = [record["value"] for record in records]
-        return _Columns(meters, [record["ts"] for record in records], (), (), values)
+        return _Packed(meters, [record["ts"] for record in records], (), (), values)
     except KeyError:
         spans = [_span(record) for record in records]
     starts, intervals, lists = zip(*spans, strict=True)
     values = []
     for some in lists:
         values += some
-    return _Columns(meters, starts, intervals, tuple(map(len, lists)), values)
+    return _Packed(meters, starts, intervals, tuple(map(len, lists)), values)
 
 
 def _span(record: Fields) -> tuple[int, int, Sequence[float | None]]:

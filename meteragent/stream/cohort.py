@@ -12,19 +12,10 @@ from meteragent.privacy.ledger_record import dump
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.release import Releaser
 from meteragent.stream.closing import Closed
-from meteragent.stream.columns import Releases, Withheld
+from meteragent.stream.releases import Releases, Step, Withheld
 from meteragent.stream.window import Store
 
 _COLUMNS = 4  # of a meter besides its rings: head, spent, released_until, next
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """Windows decided together: to be published in one transaction, or not at all."""
-
-    releases: Releases
-    accounts: list[tuple[str, bytes]]
-    """The ledger record of each meter that was charged or decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +40,7 @@ class Holding:
     """In arrays."""
 
 
-class Lane:
+class Cohort:
     """Closes windows of its meters, pays for them, and releases what is paid for."""
 
     def __init__(self, assigned: Assigned, key: NoiseKey) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.errors import InvalidSetting
-from meteragent.formats.record import LATEST
+from meteragent.formats.json_one import LATEST
 from meteragent.privacy.arrays import Integers
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.formats import chunk, codec
-from meteragent.formats.record import LATEST, MOST_BYTES, MOST_VALUES, judge, milliseconds
-from meteragent.stream.columns import Reason
+from meteragent.formats import decoder, json_many
+from meteragent.formats.json_one import LATEST, MOST_BYTES, MOST_VALUES, judge, milliseconds
+from meteragent.stream.readings import Reason
 from tests.formats.same import FIRST_OFFSET, assert_as_the_twin_says, decode, plain
 
 if TYPE_CHECKING:
@@ -259,11 +259,11 @@ def spy(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[
 def test_one_bad_record_sends_only_its_own_chunk_to_the_judge(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    judged = spy(monkeypatch, codec, "judge")
-    records = [written(reading())] * 100 * codec.CHUNK
-    records[17 * codec.CHUNK] = b"{"
+    judged = spy(monkeypatch, decoder, "judge")
+    records = [written(reading())] * 100 * decoder.CHUNK
+    records[17 * decoder.CHUNK] = b"{"
     assert len(decode(records).rejects) == 1
-    assert len(judged) == codec.CHUNK
+    assert len(judged) == decoder.CHUNK
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_one_bad_record_sends_only_its_own_chunk_to_the_judge(
 )
 def test_plain_chunks_are_certified(records: list[dict[str, object]]) -> None:
     records[1] = {**records[1], "meter_id": "unfussy ümlaut"}
-    assert chunk._certified(joined(records), len(records)) is not None
+    assert json_many._certified(joined(records), len(records)) is not None
 
 
 @pytest.mark.parametrize(
@@ -294,11 +294,11 @@ def test_plain_chunks_are_certified(records: list[dict[str, object]]) -> None:
 )
 def test_other_good_chunks_are_validated_together(odd: dict[str, object]) -> None:
     records = joined([reading(), odd, reading()])
-    assert chunk._certified(records, 3) is None
+    assert json_many._certified(records, 3) is None
     if "value" in odd and "ts" not in odd:
-        assert chunk._validated(records, 3) is None
+        assert json_many._validated(records, 3) is None
     else:
-        assert chunk._validated(records, 3) is not None
+        assert json_many._validated(records, 3) is not None
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_other_good_chunks_are_validated_together(odd: dict[str, object]) -> Non
     ],
 )
 def test_no_doubtful_reading_is_certified(odd: dict[str, object]) -> None:
-    assert chunk._certified(joined([reading(value=1e308), odd]), 2) is None
+    assert json_many._certified(joined([reading(value=1e308), odd]), 2) is None
     assert_as_the_twin_says([written(reading(value=1e308)), written(odd)])
 
 
@@ -333,7 +333,7 @@ def test_no_doubtful_reading_is_certified(odd: dict[str, object]) -> None:
     ],
 )
 def test_no_doubtful_block_is_certified(odd: dict[str, object]) -> None:
-    assert chunk._certified(joined([block(values=[1]), odd]), 2) is None
+    assert json_many._certified(joined([block(values=[1]), odd]), 2) is None
     assert_as_the_twin_says([written(block(values=[1])), written(odd)])
 
 
@@ -341,7 +341,7 @@ def test_no_doubtful_block_is_certified(odd: dict[str, object]) -> None:
 def test_a_chunk_that_looks_odd_is_parsed_only_once(
     odd: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parsed = spy(monkeypatch, chunk, "from_json")
+    parsed = spy(monkeypatch, json_many, "from_json")
     assert decode([written(odd)] * 3).rejects == []
     assert parsed == [len(written(odd))]  # the first one, for a look
 

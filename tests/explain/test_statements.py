@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from meteragent import Domain
 from meteragent.errors import InvalidSetting
-from meteragent.explain.statement import Shelf, accounts, dearest, statement, totals
+from meteragent.explain.accounts import Shelf, accounts, dearest, statement, totals
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.ledger_record import dump

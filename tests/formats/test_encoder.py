@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.formats.encode import Encoder, reject_document
+from meteragent.formats.encoder import Encoder, reject_document
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.policy import Policy, question
-from meteragent.stream.columns import Reason, Reject, Releases, Withheld
+from meteragent.stream.readings import Reason, Reject
+from meteragent.stream.releases import Releases, Withheld
 from tests.twins import codec as twin
 
 QUERIES = ("avg", "p95", "max", "reading", "p99.9", "median")

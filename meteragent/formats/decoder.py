@@ -1,6 +1,6 @@
 """Batches of JSON records -> columns: the only reader of what meters and gateways write.
 
-`record` says what one record means, `chunk` reads many at once. A chunk in which anything is
+`json_one` says what one record means, `json_many` reads many at once. A chunk in which anything is
 unusual is judged record by record, so that a bad record costs its neighbours a little time and
 nothing else.
 """
@@ -10,10 +10,10 @@ from itertools import chain
 
 import numpy as np
 
-from meteragent.formats.chunk import Runs, packed, runs, together
-from meteragent.formats.record import MOST_BYTES, Fields, Refused, judge
+from meteragent.formats.json_many import Runs, packed, runs, together
+from meteragent.formats.json_one import MOST_BYTES, BadRecord, Fields, judge
 from meteragent.privacy.arrays import Integers
-from meteragent.stream.columns import Readings, Reason, Reject
+from meteragent.stream.readings import Readings, Reason, Reject
 
 CHUNK = 128
 """Records parsed together: enough to spread the call, few enough to lose to a bad one."""
@@ -67,15 +67,15 @@ class Decoder:
         for index, message in enumerate(messages, first):
             try:
                 records.append(self._judged(message))
-            except Refused as why:
+            except BadRecord as why:
                 refused[index] = why.reason
         return runs(records)
 
     def _judged(self, message: bytes | None) -> Fields:
         if not message:
-            raise Refused(Reason.EMPTY)
+            raise BadRecord(Reason.EMPTY)
         if len(message) > self.max_bytes:
-            raise Refused(Reason.TOO_LARGE)
+            raise BadRecord(Reason.TOO_LARGE)
         return judge(message)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from meteragent.privacy.arrays import Mask
 from meteragent.privacy.domain import Watts
 from meteragent.privacy.policy import RELEASE_SCHEMA, Policy
-from meteragent.stream.columns import Reject, Releases, Withheld
+from meteragent.stream.readings import Reject
+from meteragent.stream.releases import Releases, Withheld
 
 REJECT_SCHEMA = "meteragent.reject/1"
 

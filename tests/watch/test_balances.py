@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pytest
 
-from meteragent.watch.promise import Promise, promises
 from meteragent.privacy.ledger import Ledger
 from meteragent.stream.pipeline import DAWN, Holding, Pipeline
-from meteragent.watch.fleet import Fleet
+from meteragent.watch.balances import Balances
 from meteragent.watch.gauges import Present, exhaustion
+from meteragent.watch.promise import Promise, promises
 from meteragent.watch.recent import Recent
 from meteragent.watch.series import Series
 from tests.watch.stage import BEGIN, MINUTE, Stage, block, config
@@ -62,8 +62,8 @@ class Watching:
     def lags(self) -> dict[int, int]:
         return {}
 
-    def fleet(self) -> Fleet:
-        return Fleet(self.pipelines, clock=lambda: self.now)
+    def fleet(self) -> Balances:
+        return Balances(self.pipelines, clock=lambda: self.now)
 
 
 def ledger(accounts: int, windows: int, share: float, seed: int = 0) -> Ledger:

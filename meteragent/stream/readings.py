@@ -1,4 +1,4 @@
-"""What flows between the codec and the pipeline: batches as columns.
+"""What comes in, as columns: the records of a batch, good and bad.
 
 A *record* is a Kafka message or a line of a file; a *run* is what one good record holds, a
 single reading or an interval block of consecutive ones.
@@ -13,7 +13,6 @@ import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask, counted
 from meteragent.privacy.domain import Watts
-from meteragent.privacy.policy import Policy
 
 
 class Reason(StrEnum):
@@ -115,45 +114,3 @@ class Readings:
         yield self.chosen(before, [r for r in self.rejects if r.offset < offset], offset)
         since = [r for r in self.rejects if r.offset >= offset]
         yield self.chosen(~before, since, self.next_offset)
-
-
-class Withheld(StrEnum):
-    """Why a window, or some of its queries, was not released."""
-
-    NOTHING = ""
-    BUDGET = "budget"
-    COVERAGE = "coverage"
-
-
-@dataclass(frozen=True, slots=True)
-class Releases:
-    """Decided windows of one policy: the only thing that leaves the trusted side.
-
-    `granted` counts the leading queries that are released, all or fewer; their outputs stand
-    in the first columns of `values` and `unbiased`, what stands behind them is no release.
-    """
-
-    policy: Policy
-    meters: list[str]
-    starts: Integers
-    granted: Integers
-    withheld: list[Withheld]
-    present: Mask
-    """present[window, slot]: public only where the policy says that presence is."""
-    values: Watts
-    """values[window, output]: in range, universally optimal."""
-    unbiased: Watts
-    """unbiased[window, output]: right on average, for sums over many windows or homes."""
-
-    def chosen(self, windows: list[int]) -> "Releases":
-        """Some of the windows, in this order."""
-        return Releases(
-            self.policy,
-            [self.meters[window] for window in windows],
-            self.starts[windows],
-            self.granted[windows],
-            [self.withheld[window] for window in windows],
-            self.present[windows],
-            self.values[windows],
-            self.unbiased[windows],
-        )

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from math import log
 
-from meteragent.explain.everyday import TV
-from meteragent.explain.explanation import Answer, Guarantee, Seen, Spending
+from meteragent.explain.document import Answer, Guarantee, Seen, Spending
+from meteragent.explain.loads import TV
 from meteragent.explain.words import at_most, listed, protects, time_text, watts_text
 from meteragent.privacy.policy import Policy
 

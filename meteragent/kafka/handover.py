@@ -14,7 +14,7 @@ from meteragent.watch.events import Listener
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class Shared:
     """What the workers of one agent share."""
 
     config: Config
@@ -30,7 +30,7 @@ class Surroundings:
 
 
 @dataclass(slots=True)
-class Estate:
+class Handover:
     """What a worker has built up, all of it or nothing."""
 
     producer: AIOKafkaProducer | None = None

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NotRequired, cast
 from pydantic import AfterValidator, FailFast, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from meteragent.stream.columns import Reason
+from meteragent.stream.readings import Reason
 
 MOST_BYTES = 2**20
 MOST_VALUES = 100_000
@@ -120,7 +120,7 @@ _FAULTS = {
 }
 
 
-class Refused(Exception):
+class BadRecord(Exception):
     """A record is neither a reading nor a block."""
 
     def __init__(self, reason: Reason) -> None:
@@ -131,7 +131,7 @@ class Refused(Exception):
 def judge(message: bytes) -> Fields:
     """The fields of a good `Reading` or `Block`; one with `value` can only be a reading.
 
-    Refused: it is neither, and why; the error keeps nothing of the message.
+    BadRecord: it is neither, and why; the error keeps nothing of the message.
     """
     try:
         return READING.validate_json(message)
@@ -142,7 +142,7 @@ def judge(message: bytes) -> Fields:
             return BLOCK.validate_json(message)
         except ValidationError as error:
             faults = _faults(error)
-    raise Refused(_reason(message, faults))
+    raise BadRecord(_reason(message, faults))
 
 
 def _faults(error: ValidationError) -> dict[str, str]:

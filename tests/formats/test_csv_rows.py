@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meteragent.errors import InputDamaged, InvalidSetting
-from meteragent.formats import table
-from meteragent.formats.codec import Decoder
-from meteragent.formats.header import Columns
-from meteragent.formats.moments import Moments
-from meteragent.formats.table import Table
-from meteragent.stream.columns import Reason
+from meteragent.formats import csv_rows
+from meteragent.formats.csv_header import Columns
+from meteragent.formats.csv_rows import Table
+from meteragent.formats.decoder import Decoder
+from meteragent.formats.times import Moments
+from meteragent.stream.readings import Reason
 from tests.twins import table as twin
 
 if TYPE_CHECKING:
-    from meteragent.stream.columns import Readings
+    from meteragent.stream.readings import Readings
 
 HEADER = b"meter_id,ts,value"
 UNIX = Moments("unix_ms")
@@ -72,7 +72,7 @@ LINES = st.lists(ROWS.map(str.encode) | st.just(b"\xff,1,2"), max_size=80)
 def test_columns_say_what_each_row_says(lines: list[bytes], few: int, first: int) -> None:
     text = b"".join(line.replace(b"\n", b"") + b"\n" for line in lines)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table, "FEW", few)
+        patch.setattr(csv_rows, "FEW", few)
         read = of().decode(text, first)
     good, bad = twin.rows(text, first, ",", (0, [1], 2), UNIX.one)
     assert shown(read) == (good, bad, first + len(lines))
@@ -110,7 +110,7 @@ def test_a_number_is_the_same_float_as_in_json(numbers: list[str], kilo: bool) -
 def test_a_good_stretch_is_never_judged_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Table, "_judged", None)
     rows = b"".join(b"m-%d,%d,%d.5\n" % (i % 7, i * 1000, i) for i in range(40_000))
-    assert len(rows) > 2 * table.STRETCH
+    assert len(rows) > 2 * csv_rows.STRETCH
     read = of().decode(rows, 1)
     assert read.watts.tolist() == [i + 0.5 for i in range(40_000)]
     quoted = b"".join(b'"m-%d","%d","%d.5"\n' % (i % 7, i * 1000, i) for i in range(100))
@@ -131,11 +131,11 @@ def test_a_bad_row_costs_its_neighbours_nothing(monkeypatch: pytest.MonkeyPatch)
     read = of().decode(b"".join(rows), 0)
     assert shown(read)[1] == [(1234, Reason.BAD_TIME)]
     assert len(read.meters) == 4999
-    assert len(judged) <= table.FEW
+    assert len(judged) <= csv_rows.FEW
 
 
 def test_names_are_remembered_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "MOST_NAMES", 10)
+    monkeypatch.setattr(csv_rows, "MOST_NAMES", 10)
     one = of()
     for begin in range(0, 300, 50):
         rows = b"".join(b"m-%d,%d,5\n" % (begin + i, i) for i in range(50))

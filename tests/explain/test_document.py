@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from meteragent import Domain, Entropy, NoiseKey, TruncatedGeometric
-from meteragent.explain.everyday import EVERYDAY, Everyday, most_spent, traces
+from meteragent.explain.document import Bound, Part
 from meteragent.explain.explain import explain
-from meteragent.explain.explanation import Bound, Part
 from meteragent.explain.leakage import Load
+from meteragent.explain.loads import EVERYDAY, Everyday, most_spent, traces
 from meteragent.explain.words import at_most, factor, listed, significant, time_text
 from meteragent.privacy.entropy import tag
 from meteragent.privacy.exact import NANO
@@ -26,7 +26,7 @@ from meteragent.privacy.query import answer
 from tests.statistical.judge import FALSE_POSITIVE, margin_of_mean
 
 if TYPE_CHECKING:
-    from meteragent.explain.explanation import Explanation
+    from meteragent.explain.document import Explanation
 
 SECOND, MINUTE, HOUR = 1000, 60_000, 3_600_000
 RADIUS = Decimal(100)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from meteragent.formats.codec import CHUNK
-from meteragent.formats.record import Refused, judge
-from meteragent.stream.columns import Reason
+from meteragent.formats.decoder import CHUNK
+from meteragent.formats.json_one import BadRecord, judge
+from meteragent.stream.readings import Reason
 from tests.formats.payloads import MARKED_WATTS, MARKER, Payloads
 from tests.formats.same import assert_as_the_twin_says, decode, plain
 from tests.twins import codec as twin
@@ -134,7 +134,7 @@ def test_no_word_of_a_bad_payload_leaves_the_decoder(caplog: pytest.LogCaptureFi
     assert len(readings.rejects) == len(bad)
     said = repr(readings) + caplog.text
     for message in bad:
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(BadRecord) as refused:
             judge(message)
         error = refused.value
         said += (

@@ -1,0 +1,59 @@
+"""What goes out, as columns: decided windows, and the accounts that paid for them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from meteragent.privacy.arrays import Integers, Mask
+from meteragent.privacy.domain import Watts
+from meteragent.privacy.policy import Policy
+
+
+class Withheld(StrEnum):
+    """Why a window, or some of its queries, was not released."""
+
+    NOTHING = ""
+    BUDGET = "budget"
+    COVERAGE = "coverage"
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """Decided windows of one policy: the only thing that leaves the trusted side.
+
+    `granted` counts the leading queries that are released, all or fewer; their outputs stand
+    in the first columns of `values` and `unbiased`, what stands behind them is no release.
+    """
+
+    policy: Policy
+    meters: list[str]
+    starts: Integers
+    granted: Integers
+    withheld: list[Withheld]
+    present: Mask
+    """present[window, slot]: public only where the policy says that presence is."""
+    values: Watts
+    """values[window, output]: in range, universally optimal."""
+    unbiased: Watts
+    """unbiased[window, output]: right on average, for sums over many windows or homes."""
+
+    def chosen(self, windows: list[int]) -> "Releases":
+        """Some of the windows, in this order."""
+        return Releases(
+            self.policy,
+            [self.meters[window] for window in windows],
+            self.starts[windows],
+            self.granted[windows],
+            [self.withheld[window] for window in windows],
+            self.present[windows],
+            self.values[windows],
+            self.unbiased[windows],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Windows decided together: to be published in one transaction, or not at all."""
+
+    releases: Releases
+    accounts: list[tuple[str, bytes]]
+    """The ledger record of each meter that was charged or decided."""
