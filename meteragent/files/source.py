@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from meteragent.errors import InputDamaged, InputReplaced
-from meteragent.formats.json_one import MOST_BYTES
+from meteragent.formats.json_one import LONGEST_RECORD
 
 LINES = 2**12
 """Lines that are worked on together."""
@@ -131,8 +131,8 @@ class Source:
             text = _unified(rest + segment)
             cut = text.rfind(b"\n") + 1
             rest = text[cut:]
-            if len(rest) > MOST_BYTES:  # no good record, whatever it holds: its size is enough
-                rest = rest[:MOST_BYTES] + rest[-1:]
+            if len(rest) > LONGEST_RECORD:  # no good record, whatever it holds: its size is enough
+                rest = rest[:LONGEST_RECORD] + rest[-1:]
             if cut:
                 yield text[:cut]
             if not segment:

@@ -17,7 +17,7 @@ import numpy as np
 
 from meteragent.errors import InputDamaged, InvalidSetting
 from meteragent.formats.csv_header import Columns, Finder
-from meteragent.formats.json_one import CONTROL, LATEST, LONGEST_METER, MOST_BYTES, BadRecord
+from meteragent.formats.json_one import CONTROL, LATEST, LONGEST_METER, BadRecord, is_too_large
 from meteragent.formats.times import Moments
 from meteragent.privacy.arrays import Integers
 from meteragent.stream.readings import Readings, Reason, Reject
@@ -183,7 +183,7 @@ class Table:
 
     def _judged(self, line: bytes) -> tuple[str, int, float]:
         """What one row says. BadRecord: it says nothing, and why."""
-        if len(line) > MOST_BYTES:
+        if is_too_large(line):
             raise BadRecord(Reason.TOO_LARGE)
         try:
             fields = self._split(line.decode("utf-8", "surrogateescape"))

@@ -11,7 +11,7 @@ from itertools import chain
 import numpy as np
 
 from meteragent.formats.json_many import Runs, packed, runs, together
-from meteragent.formats.json_one import MOST_BYTES, BadRecord, Fields, judge
+from meteragent.formats.json_one import MOST_BYTES, BadRecord, Fields, is_too_large, judge
 from meteragent.privacy.arrays import Integers
 from meteragent.stream.readings import Readings, Reason, Reject
 
@@ -74,7 +74,7 @@ class Decoder:
     def _judged(self, message: bytes | None) -> Fields:
         if not message:
             raise BadRecord(Reason.EMPTY)
-        if len(message) > self.max_bytes:
+        if is_too_large(message, self.max_bytes):
             raise BadRecord(Reason.TOO_LARGE)
         return judge(message)
 

@@ -12,7 +12,15 @@ from typing import NamedTuple, TypeGuard
 import numpy as np
 from pydantic_core import from_json
 
-from meteragent.formats.json_one import EITHER, LATEST, LONGEST_METER, MOST_VALUES, Fields, in_time
+from meteragent.formats.json_one import (
+    EITHER,
+    LATEST,
+    LONGEST_METER,
+    MOST_VALUES,
+    Fields,
+    in_time,
+    is_too_large,
+)
 
 _ONE = pack("q", 1)
 _LARGEST = np.finfo(np.float64).max
@@ -59,7 +67,7 @@ def together(messages: Sequence[bytes | None], max_bytes: int) -> Runs | None:
     if not _all_present(messages):
         return None
     text = b"[" + b",".join(messages) + b"]"
-    if len(text) > max_bytes and max(map(len, messages)) > max_bytes:
+    if len(text) > max_bytes and any(is_too_large(message, max_bytes) for message in messages):
         return None
     if {message[:1] for message in messages} != {b"{"} or _count(text, "{") != len(messages):
         return None

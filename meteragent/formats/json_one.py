@@ -14,7 +14,11 @@ from typing_extensions import TypedDict
 from meteragent.stream.readings import Reason
 
 MOST_BYTES = 2**20
+"""Of a record, not counting what numbers are written with: see `is_too_large`."""
 MOST_VALUES = 100_000
+LONGEST_NUMBER = 32
+LONGEST_RECORD = MOST_BYTES + MOST_VALUES * LONGEST_NUMBER
+"""No good record has more bytes."""
 LONGEST_METER = 128
 LATEST = 253_402_300_799_999
 """The last millisecond of the year 9999."""
@@ -118,6 +122,23 @@ _FAULTS = {
     "values": Reason.BAD_VALUE,
     "unit": Reason.BAD_UNIT,
 }
+
+
+def is_too_large(record: bytes, most: int = MOST_BYTES) -> bool:
+    """Whether a record is not worth parsing.
+
+    Why not by its length: whether it is taken must not turn on how many digits its readings
+    have. So the letters of numbers do not count, as long as there are no more of them than
+    the most values need.
+    """
+    if len(record) <= most:
+        return False
+    if len(record) - most > MOST_VALUES * LONGEST_NUMBER:
+        return True
+    return len(record.translate(None, _OF_NUMBERS)) > most
+
+
+_OF_NUMBERS = b"+-.0123456789Ee"
 
 
 class BadRecord(Exception):

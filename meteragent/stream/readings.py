@@ -21,7 +21,7 @@ class Reason(StrEnum):
     EMPTY = "empty"
     """No bytes: a tombstone, or nothing in it."""
     TOO_LARGE = "too_large"
-    """More bytes than a record may have; it was not parsed."""
+    """More bytes than a record may have, digits not counted; it was not parsed."""
     NOT_UTF8 = "not_utf8"
     NOT_JSON = "not_json"
     """No JSON document; or nested beyond 200, or with an integer beyond 4300 digits."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from meteragent.errors import InputDamaged, InputReplaced
 from meteragent.files import source
 from meteragent.files.source import LineBlock, Source
-from meteragent.formats.json_one import MOST_BYTES
+from meteragent.formats.json_one import LONGEST_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,9 +147,9 @@ def test_memory_stays_flat_whatever_a_line_holds(monkeypatch: pytest.MonkeyPatch
     long = [b"x" * 100_000] * 50
     blocks = in_pieces([b"a\n", *long, b"\nb\n"], monkeypatch)
     lines = text_of(blocks).split(b"\n")
-    assert [len(line) > MOST_BYTES for line in lines] == [False, True, False, False]
-    assert max(map(len, lines)) <= MOST_BYTES + source.SEGMENT + 1
-    by_cr = in_pieces([b"a\r", b"x" * 3 * 2**20, b"\rb\r"], monkeypatch)
+    assert [len(line) > LONGEST_RECORD for line in lines] == [False, True, False, False]
+    assert max(map(len, lines)) <= LONGEST_RECORD + source.SEGMENT + 1
+    by_cr = in_pieces([b"a\r", b"x" * 5 * 2**20, b"\rb\r"], monkeypatch)
     assert text_of(by_cr).count(b"\n") == 3
 
 

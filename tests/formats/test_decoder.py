@@ -13,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meteragent.formats import decoder, json_many
-from meteragent.formats.json_one import LATEST, MOST_BYTES, MOST_VALUES, judge, milliseconds
+from meteragent.formats.json_one import (
+    LATEST,
+    LONGEST_RECORD,
+    MOST_BYTES,
+    MOST_VALUES,
+    judge,
+    milliseconds,
+)
 from meteragent.stream.readings import Reason
 from tests.formats.same import FIRST_OFFSET, assert_as_the_twin_says, decode, plain
 
@@ -353,6 +360,22 @@ def test_a_smaller_limit_turns_away_only_what_is_larger() -> None:
     assert [reject.reason for reject in decode(records, max_bytes=limit).rejects] == [
         Reason.TOO_LARGE
     ]
+
+
+def test_how_many_digits_readings_have_turns_no_record_away() -> None:
+    values = [9] * 90_000
+    short = written(block(values=values, pad=""))
+    padded = written(block(values=values, pad="x" * (MOST_BYTES - len(short))))
+    assert len(padded) == MOST_BYTES
+    longer = padded.replace(b"9", b"10", 1)
+    longest = padded.replace(b"9", b"10.0000000000000000000000000001")
+    assert decode([padded, longer]).rejects == []
+    assert decode([longest]).rejects == []
+    fuller = written(block(values=values, pad="x" * MOST_BYTES))
+    shorter = fuller.replace(b"9", b"1", 1)
+    assert {reject.reason for reject in decode([fuller, shorter]).rejects} == {Reason.TOO_LARGE}
+    endless = written(block(values=[9], pad="1" * (LONGEST_RECORD - 50)))
+    assert [reject.reason for reject in decode([endless]).rejects] == [Reason.TOO_LARGE]
 
 
 def test_a_judged_record_keeps_its_known_fields_only() -> None:
