@@ -83,6 +83,11 @@ def _add_columns(command: ArgumentParser) -> None:
         "--timezone", metavar="ZONE", help="of times that do not say theirs; by default UTC"
     )
     group.add_argument("--unit", choices=("W", "kW"), help="of values; by default W")
+    group.add_argument(
+        "--decimal",
+        choices=("point", "comma"),
+        help="of values: 1,234.5 (by default) or 1.234,5",
+    )
     group.add_argument("--delimiter", metavar="CHARACTER", help="by default found in line 1")
     group.add_argument("--no-header", action="store_true", default=None, help="line 1 has data")
 

@@ -26,6 +26,7 @@ from meteragent.stream.releases import Withheld
 
 MAPPING = (
     *("meter", "meter_column", "time_column", "value_column", "time_format", "timezone", "unit"),
+    "decimal",
     *("delimiter", "no_header"),
 )
 
@@ -101,6 +102,7 @@ def _mapping(arguments: Namespace) -> TableOptions:
         delimiter=given.get("delimiter"),
         header=not given.get("no_header", False),
         kilo=given.get("unit") == "kW",
+        decimal_comma=given.get("decimal") == "comma",
     )
     zone = zone_of(given["timezone"]) if "timezone" in given else UTC
     return TableOptions(columns, Moments(given.get("time_format", "iso"), zone), bool(given))

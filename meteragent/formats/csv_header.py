@@ -23,6 +23,8 @@ class Columns:
     header: bool = True
     kilo: bool = False
     """Whether values are in kW."""
+    decimal_comma: bool = False
+    """Whether values are written as `1.234,5` and not as `1,234.5`."""
 
     def delimiter_of(self, first_line: str) -> str:
         """What stands between two fields."""

@@ -31,6 +31,10 @@ MOST_NAMES = 2**17
 
 _LARGEST = np.finfo(np.float64).max
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:([,' \u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*(?:\.[0-9]*)?")
+"""Thousands apart: who reads only numbers below them tells in his rejects when a home drew more."""
+_COMMAS = re.compile(r"[+-]?[0-9., ']*,[0-9., ']*")
+_SWAPPED = str.maketrans(",.", ".,")
 _BLANK = " \t\n\r\x0b\x0c"
 _ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8
 _CONTROLS = re.compile(f"[{CONTROL}]")
@@ -65,6 +69,7 @@ class Table:
             )
         self.header_lines = int(columns.header)
         self._factor = 1000.0 if columns.kilo else 1.0
+        self._comma = columns.decimal_comma
         self._moments = moments
         self._names: dict[bytes, str] = {}
 
@@ -119,7 +124,7 @@ class Table:
             if len(self._times) > 1
             else column(self._times[0])
         )
-        watts = _floats(column(self._value))
+        watts = self._floats(column(self._value))
         if meters is None or moments is None or watts is None:
             return None
         return _Rows(meters, range(first, first + count), moments, watts)
@@ -201,10 +206,34 @@ class Table:
             moment = self._moments.one(" ".join(fields[index] for index in self._times))
         except (ValueError, OverflowError):
             raise BadRecord(Reason.BAD_TIME) from None
-        value = float(fields[self._value]) if _NUMBER.fullmatch(fields[self._value]) else inf
+        value = self._number(fields[self._value])
         if not isfinite(value):
             raise BadRecord(Reason.BAD_VALUE)
         return meter, moment, value
+
+    def _floats(self, texts: list[bytes]) -> list[float] | None:
+        """What each text means, if all are finite numbers."""
+        values = None if self._comma else _plain_floats(texts)
+        if values is None:
+            values = [self._number(text.decode("utf-8", "replace").strip(_BLANK)) for text in texts]
+        return values if isfinite(sum(values)) else None
+
+    def _number(self, text: str) -> float:
+        """What a value means, or infinity. InvalidSetting: the file writes its numbers otherwise.
+
+        Why all of the file is refused then: rows that are rejected one by one would tell which
+        readings have a fraction, or how large they are.
+        """
+        plain = text.translate(_SWAPPED) if self._comma else text
+        if _NUMBER.fullmatch(plain):
+            return float(plain)
+        if grouped := _GROUPED.fullmatch(plain):
+            return float(plain.replace(grouped[1], ""))
+        if _COMMAS.fullmatch(plain):
+            problem = "is not the file's: a value groups its digits otherwise"
+            instead = f"write --decimal {'point' if self._comma else 'comma'}"
+            raise InvalidSetting("--decimal", problem, instead)
+        return inf
 
     def _split(self, line: str) -> list[str]:
         if '"' not in line:
@@ -227,13 +256,13 @@ class _Rows(NamedTuple):
 _NOTHING = ((), (), (), ())
 
 
-def _floats(texts: list[bytes]) -> list[float] | None:
-    """What each text means, if all are plain finite numbers."""
+def _plain_floats(texts: list[bytes]) -> list[float] | None:
+    """What they mean, if all are numbers as most are."""
     try:
         values = [*map(float, texts)]
     except ValueError:
         return None
-    return values if isfinite(sum(values)) and b"_" not in b"".join(texts) else None
+    return None if b"_" in b"".join(texts) else values
 
 
 def _is_meter(text: str) -> bool:

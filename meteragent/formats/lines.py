@@ -68,7 +68,8 @@ def decoder_of(source: str, text: bytes, mapping: TableOptions) -> LineReader:
         return Table(source, text.partition(b"\n")[0], mapping.columns, mapping.moments)
     if mapping.given:
         raise InvalidSetting(
-            "--meter, --…-column, --time-format, --timezone, --unit, --delimiter, --no-header",
+            "--meter, --…-column, --time-format, --timezone, --unit, --decimal, --delimiter, "
+            "--no-header",
             "have no effect on JSON lines",
             "leave them out",
         )

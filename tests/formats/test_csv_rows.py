@@ -134,6 +134,38 @@ def test_a_bad_row_costs_its_neighbours_nothing(monkeypatch: pytest.MonkeyPatch)
     assert len(judged) <= csv_rows.FEW
 
 
+def watts_of(values: list[str], columns: Columns = Columns(delimiter=";")) -> list[float]:  # noqa: B008
+    text = "".join(f"m-1;{at};{value}\n" for at, value in enumerate(values))
+    readings = of(columns, HEADER.replace(b",", b";")).decode(text.encode(), 1)
+    assert readings.rejects == []
+    return [float(watts) for watts in readings.watts]
+
+
+GROUPED = ["990", "1,010", "12,345.5", "-1,234,567", "1'010", "1 010", "1\u202f010"]
+GROUPED_WATTS = [990, 1010, 12_345.5, -1_234_567, 1010, 1010, 1010]
+
+
+def test_thousands_may_stand_apart_so_that_no_reject_tells_of_them() -> None:
+    assert watts_of(GROUPED) == GROUPED_WATTS
+    commas = [value.translate(str.maketrans(",.", ".,")) for value in GROUPED]
+    assert watts_of([*commas, "0,5"], Columns(delimiter=";", decimal_comma=True)) == [
+        *GROUPED_WATTS,
+        0.5,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "comma"), [("412,5", False), ("1,01", False), ("1,0100", False), ("412.5", True)]
+)
+def test_a_file_that_writes_numbers_otherwise_is_refused_as_a_whole(
+    value: str, *, comma: bool
+) -> None:
+    with pytest.raises(InvalidSetting) as refused:
+        watts_of(["412", value], Columns(delimiter=";", decimal_comma=comma))
+    assert refused.value.field == "--decimal"
+    assert value not in str(refused.value)
+
+
 def test_names_are_remembered_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_rows, "MOST_NAMES", 10)
     one = of()
