@@ -24,8 +24,9 @@ def run(arguments: Namespace) -> Exit:
 def _topics(config: Config) -> None:
     """Connection, login, rights, topics, their settings and partitions, retention."""
     from meteragent.kafka import topics  # noqa: PLC0415 - aiokafka takes its time to load
+    from meteragent.kafka.clients import Clients  # noqa: PLC0415
 
-    asyncio.run(topics.refuse_unfit(config))
+    asyncio.run(topics.refuse_unfit(config, Clients(config.kafka)))
 
 
 Checks = tuple[tuple[str, Callable[[Config], object]], ...]

@@ -41,9 +41,10 @@ def run(arguments: Namespace) -> Exit:
 
 def _migrate(arguments: Namespace) -> Exit:
     """Move accounts to where their meters' readings are now."""
-    from meteragent.kafka.migrate import migrate  # noqa: PLC0415 - aiokafka takes its time to load
+    from meteragent.kafka.clients import Clients  # noqa: PLC0415 - aiokafka takes its time to load
+    from meteragent.kafka.migrate import migrate  # noqa: PLC0415
 
-    moved = asyncio.run(migrate(load(arguments.config, os.environ)))
+    moved = asyncio.run(migrate(Clients(load(arguments.config, os.environ).kafka)))
     sys.stdout.write(f"{moved} accounts moved\n")
     return Exit.OK
 
@@ -102,8 +103,10 @@ def _kept(arguments: Namespace, meter: str | None = None) -> tuple[list[Shelf], 
 
 async def _from_kafka(config: Config, meter: str | None) -> dict[str, bytes]:
     from meteragent.kafka import ledger_topic as topic  # noqa: PLC0415 - as above
+    from meteragent.kafka.clients import Clients  # noqa: PLC0415
 
-    return await (topic.everybody(config) if meter is None else topic.of_meter(config, meter))
+    clients = Clients(config.kafka)
+    return await (topic.everybody(clients) if meter is None else topic.of_meter(clients, meter))
 
 
 def _shelves(config: Config) -> list[Shelf]:

@@ -18,6 +18,7 @@ from meteragent.files.sink import File, Stream
 from meteragent.files.source import Source
 from meteragent.files.totals import Totals
 from meteragent.formats.csv_header import Columns
+from meteragent.formats.forms import OUTPUTS
 from meteragent.formats.lines import TableOptions
 from meteragent.formats.times import Moments, zone_of
 from meteragent.privacy.entropy import NoiseKey
@@ -47,7 +48,7 @@ def run(arguments: Namespace) -> Exit:
             config,
             key,
             mapping,
-            form=arguments.format,
+            OUTPUTS[arguments.format](config.policies.values()),
             keep=arguments.at_end == "keep",
             by_meter=arguments.by_meter,
             say=_say,

@@ -8,12 +8,14 @@ from argparse import Namespace
 from meteragent.commands.exits import Exit
 from meteragent.config import load
 from meteragent.kafka import topics
+from meteragent.kafka.clients import Clients
 
 
 def run(arguments: Namespace) -> Exit:
     """Make the topics that do not exist yet."""
     config = load(arguments.config, os.environ)
-    made = asyncio.run(topics.create(config, arguments.partitions, arguments.replication))
+    clients = Clients(config.kafka)
+    made = asyncio.run(topics.create(config, clients, arguments.partitions, arguments.replication))
     for name in made:
         sys.stdout.write(f"{name}: made\n")
     if not made:

@@ -20,9 +20,9 @@ from meteragent.config import Config
 from meteragent.errors import InputDamaged, InputReplaced
 from meteragent.files.ledger import Resume, SqliteLedger
 from meteragent.files.progress import Progress
-from meteragent.files.sink import File, Form, Sink, Writer
+from meteragent.files.sink import File, Sink
 from meteragent.files.source import LineBlock, Source
-from meteragent.formats.encoder import Encoder
+from meteragent.formats.forms import ReleaseEncoder
 from meteragent.formats.json_one import LATEST
 from meteragent.formats.lines import LineReader, TableOptions, decoder_of
 from meteragent.privacy.entropy import NoiseKey
@@ -52,8 +52,8 @@ class Job:
         config: Config,
         key: NoiseKey,
         mapping: TableOptions,
+        encoder: ReleaseEncoder,
         *,
-        form: Form = "json",
         keep: bool = False,
         by_meter: bool = False,
         say: Callable[[str], object] = lambda _: None,
@@ -70,17 +70,16 @@ class Job:
         self._config = config
         self._key = key
         self._mapping = mapping
+        self._encoder = encoder
         self._keep = keep
         self._longer_idle = NEVER_IDLE if by_meter else 0
         self._say = say
         self._progress = progress
         self._wall = wall
-        self._encoder = Encoder()
         self._policies = {
             prefix: replace(policy, idle=policy.idle + self._longer_idle)
             for prefix, policy in config.policies.items()
         }
-        self._writer = Writer(form, config.policies.values())
         self._standing = Resume()
         self.totals = self._standing.totals
         self._pipeline: Pipeline | None = None
@@ -117,7 +116,7 @@ class Job:
                 self._ledger.commit(lengths={sink.name: sink.length})
                 sink.cut()
         if not self._sink.length:
-            self._sink.write(self._writer.header())
+            self._sink.write(self._encoder.header)
 
     # Lines in.
 
@@ -176,7 +175,7 @@ class Job:
             self.totals.decide(releases)
         if documents:
             documents.sort()
-            self._sink.write(self._writer.lines([document for *_, document in documents]))
+            self._sink.write(b"".join(document + b"\n" for *_, document in documents))
 
     def _count(self, pipeline: Pipeline) -> None:
         counts, pipeline.counts = pipeline.counts, Counts()

@@ -4,19 +4,12 @@ What a file holds beyond the length in the ledger was never paid for in the book
 ledger, and is cut off before anything is added: it will be computed again, byte for byte.
 """
 
-import csv
-import io
-import json
 import os
 import stat
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Protocol
+from typing import BinaryIO, Protocol
 
 from meteragent.errors import FileRefused
-from meteragent.privacy.policy import Policy
-
-Form = Literal["json", "csv"]
 
 
 class Sink(Protocol):
@@ -121,45 +114,3 @@ def _sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-class Writer:
-    """Release documents -> lines of one form."""
-
-    def __init__(self, form: Form, policies: Iterable[Policy]) -> None:
-        queries = {q.query.name: None for policy in policies for q in policy.questions}
-        self._form = form
-        self._columns = [
-            *("meter_id", "window_start", "window_end", "status", "withheld", "unit", "policy"),
-            *("readings", "slots"),
-            *(f"{name}{part}" for name in queries for part in _PARTS),
-        ]
-
-    def header(self) -> bytes:
-        """What stands before the first release."""
-        return _csv([self._columns]) if self._form == "csv" else b""
-
-    def lines(self, documents: Sequence[bytes]) -> bytes:
-        """The same releases as lines."""
-        if self._form == "csv":
-            return _csv([self._row(json.loads(document)) for document in documents])
-        return b"\n".join([*documents, b""])
-
-    def _row(self, document: dict[str, Any]) -> list[object]:
-        for suffix, part in _PARTS.items():
-            document |= {name + suffix: answer for name, answer in document.pop(part).items()}
-        return [_cell(document.get(column, "")) for column in self._columns]
-
-
-_PARTS = {"": "values", "_unbiased": "unbiased", "_epsilon": "epsilon"}
-"""What a column's name ends with -> where its cells stand in a release."""
-
-
-def _cell(value: object) -> object:
-    return json.dumps(value, separators=(",", ":")) if isinstance(value, list) else value
-
-
-def _csv(rows: Iterable[Iterable[object]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()

@@ -5,7 +5,7 @@ the same float; all text is ASCII, other characters are escaped.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import pairwise
 
@@ -29,6 +29,8 @@ _text = json.encoder.encode_basestring_ascii  # what `_json` does with text, soo
 class Encoder:
     """Encodes releases; what is constant of a policy is worked out once."""
 
+    header = b""
+
     def __init__(self) -> None:
         self._forms: dict[str, _Form] = {}
 
@@ -51,23 +53,12 @@ class _Form:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._public = policy.presence == "public"
-        queries = [question.query for question in policy.questions]
-        outputs = [query.outputs(policy.slots) for query in queries]
-        spans = pairwise([0, *np.cumsum(outputs).tolist()])
-        self._spans = list(zip(spans, [query.per_slot for query in queries], strict=True))
+        self._answers = Answers(policy)
         self._templates: dict[tuple[int, Withheld], list[str]] = {}
 
     def fill(self, releases: Releases) -> list[bytes]:
         """The documents; all of one kind are made at once."""
-        kinds = list(zip(releases.granted.tolist(), releases.withheld, strict=True))
-        if len(set(kinds)) == 1:
-            return self._fill(releases, *kinds[0])
-        documents = [b""] * len(kinds)
-        for kind in set(kinds):
-            some = [at for at, its in enumerate(kinds) if its == kind]
-            for at, document in zip(some, self._fill(releases.chosen(some), *kind), strict=True):
-                documents[at] = document
-        return documents
+        return by_kind(releases, self._fill)
 
     def _fill(self, releases: Releases, granted: int, withheld: Withheld) -> list[bytes]:
         """Documents that differ in what fills their holes only: joined, and cut apart again."""
@@ -76,8 +67,8 @@ class _Form:
             map(_text, releases.meters),
             map(str, releases.starts.tolist()),
             map(str, ends.tolist()),
-            *self._cells(releases.values, releases.present, granted),
-            *self._cells(releases.unbiased, releases.present, granted),
+            *self._answers.cells(releases.values, releases.present, granted),
+            *self._answers.cells(releases.unbiased, releases.present, granted),
             *self._readings(releases.present),
         ]
         template = self._templates.get((granted, withheld)) or self._template(granted, withheld)
@@ -117,7 +108,18 @@ class _Form:
         """How many readings each window had, where that is public."""
         return [map(str, np.count_nonzero(present, axis=1).tolist())] if self._public else []
 
-    def _cells(self, outputs: Watts, present: Mask, granted: int) -> list[Iterable[str]]:
+
+class Answers:
+    """Which outputs are whose, and how they are written down."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._public = policy.presence == "public"
+        queries = [question.query for question in policy.questions]
+        outputs = [query.outputs(policy.slots) for query in queries]
+        spans = pairwise([0, *np.cumsum(outputs).tolist()])
+        self._spans = list(zip(spans, [query.per_slot for query in queries], strict=True))
+
+    def cells(self, outputs: Watts, present: Mask, granted: int) -> list[Iterable[str]]:
         """cells[question][window]: what is written for each answer that is granted."""
         columns: list[Iterable[str]] = []
         for (first, last), per_slot in self._spans[:granted]:
@@ -130,6 +132,24 @@ class _Form:
             else:
                 columns.append(map(_shown, answers[:, 0].tolist()))
         return columns
+
+
+def by_kind(
+    releases: Releases, write: Callable[[Releases, int, Withheld], list[bytes]]
+) -> list[bytes]:
+    """The documents in their order, though `write` gets all windows of one kind at once.
+
+    A kind is what was granted, and why not more.
+    """
+    kinds = list(zip(releases.granted.tolist(), releases.withheld, strict=True))
+    if len(set(kinds)) == 1:
+        return write(releases, *kinds[0])
+    documents = [b""] * len(kinds)
+    for kind in set(kinds):
+        some = [at for at, its in enumerate(kinds) if its == kind]
+        for at, document in zip(some, write(releases.chosen(some), *kind), strict=True):
+            documents[at] = document
+    return documents
 
 
 def reject_document(topic: str, partition: int, reject: Reject) -> bytes:

@@ -1,6 +1,6 @@
 """The shell around the pipeline: carries out what `partition.py` says, on Kafka.
 
-clients    how to connect, and how to let go
+clients    how to connect, and how to let go: handed in, as is the clock
 assignor   who gets which partition
 handover   what workers share, and what each of them builds up
 intake     the pipeline of a partition, and what it has made

@@ -4,16 +4,16 @@ import asyncio
 import json
 import signal
 import time
-from collections.abc import Callable
 from contextlib import suppress
 
 from aiokafka.errors import KafkaError
 
 from meteragent.config import Config
 from meteragent.errors import MeterAgentError
-from meteragent.kafka import clients, topics
+from meteragent.kafka import topics
+from meteragent.kafka.clients import Clients
 from meteragent.kafka.group import Group
-from meteragent.kafka.loop import unless
+from meteragent.kafka.loop import Clock, unless
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.events import AgentFailed, Listener
@@ -31,15 +31,16 @@ class Agent:
         config: Config,
         key: NoiseKey,
         tell: Listener,
-        *,
-        wall: Callable[[], float] = time.time,
+        clients: Clients | None = None,
+        clock: Clock = time.monotonic,
     ) -> None:
         self._config = config
         self._key = key
         self._tell = tell
-        self._wall = wall
+        self._clients = clients or Clients(config.kafka)
+        self._now = clock
         self._stopping = asyncio.Event()
-        self._progressed = time.monotonic()
+        self._progressed = clock()
         self.group: Group | None = None
 
     async def run(self) -> None:
@@ -50,11 +51,11 @@ class Agent:
         failures = 0
         try:
             while not self._stopping.is_set():
-                begun = time.monotonic()
+                begun = self._now()
                 try:
                     await self._run_once()
                 except (KafkaError, OSError, MeterAgentError, TimeoutError) as error:
-                    lasted = time.monotonic() - begun > LAST_RETRY_SECONDS
+                    lasted = self._now() - begun > LAST_RETRY_SECONDS
                     failures = 1 if lasted else failures + 1
                     await self._wait(error, failures)
         finally:
@@ -92,7 +93,7 @@ class Agent:
         """For how many seconds the loop, the brokers or a commit have let wait for them."""
         if self.group is not None:
             self._progressed = max(self._progressed, self.group.progressed)
-        return time.monotonic() - self._progressed
+        return self._now() - self._progressed
 
     def pipelines(self) -> dict[int, Pipeline]:
         """The windows and accounts of each partition of ours that has them."""
@@ -110,7 +111,12 @@ class Agent:
         if partitions is None:
             return
         self.group = Group(
-            self._config, self._key, self._tell, partitions=partitions, wall=self._wall
+            self._config,
+            self._key,
+            self._tell,
+            self._clients,
+            self._now,
+            partitions=partitions,
         )
         try:
             await self.group.run()
@@ -119,21 +125,21 @@ class Agent:
             self.group = None
 
     async def _prepare(self) -> int:
-        partitions = await topics.refuse_unfit(self._config)
+        partitions = await topics.refuse_unfit(self._config, self._clients)
         await self._publish_policies()
         return partitions
 
     async def _publish_policies(self) -> None:
         """Once each: the topic is compacted by policy id, so again changes nothing."""
-        kafka = self._config.kafka
-        producer = clients.producer(kafka, None)
+        producer = self._clients.producer(None)
         try:
             await producer.start()
+            topic = self._config.kafka.policies
             for policy in self._config.policies.values():
                 document = json.dumps(policy.document(), separators=(",", ":")).encode()
-                await producer.send_and_wait(kafka.policies, document, key=policy.id.encode())
+                await producer.send_and_wait(topic, document, key=policy.id.encode())
         finally:
-            await clients.close(producer)
+            await self._clients.close(producer)
 
     async def _wait(self, error: Exception, failures: int) -> None:
         """Back off, unless waiting does not help."""

@@ -68,20 +68,74 @@ def connection(kafka: Kafka) -> Options:
     return options
 
 
-async def probe(kafka: Kafka) -> None:
-    """Connect once, and say why if it cannot be done: the clients would only say that."""
-    options = connection(kafka)
-    failure: Exception | None = None
-    for server in options.pop("bootstrap_servers"):
-        try:
-            await _knock(server, options)
-        except (KafkaError, OSError) as error:
-            failure = _refusal(server, kafka.security, error)
-            if isinstance(failure, BrokerRefused):
-                raise failure from error
-        else:
+class Clients:
+    """The only way to Kafka: makes every client, and lets go of it. Tests hand in another."""
+
+    def __init__(self, kafka: Kafka) -> None:
+        self.kafka = kafka
+
+    def consumer(self, **options: Any) -> AIOKafkaConsumer:  # noqa: ANN401 - aiokafka's own
+        """A consumer that reads what is committed, in bounded portions, and never skips."""
+        return AIOKafkaConsumer(
+            **connection(self.kafka),
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+            auto_offset_reset="none",
+            max_partition_fetch_bytes=FETCH_BYTES,
+            fetch_max_bytes=8 * FETCH_BYTES,
+            fetch_max_wait_ms=100,
+            metadata_max_age_ms=METADATA_MS,
+            retry_backoff_ms=RETRY_MS,
+            **options,
+        )
+
+    def producer(self, transactional_id: str | None) -> AIOKafkaProducer:
+        """A producer; one with a transactional id fences every former one of that id."""
+        return AIOKafkaProducer(
+            **connection(self.kafka),
+            transactional_id=transactional_id,
+            transaction_timeout_ms=self.kafka.transaction_timeout,
+            enable_idempotence=True,
+            acks="all",
+            max_batch_size=BATCH_BYTES,
+            retry_backoff_ms=RETRY_MS,
+        )
+
+    def admin(self) -> AIOKafkaAdminClient:
+        """An administrator."""
+        return AIOKafkaAdminClient(**connection(self.kafka))
+
+    async def probe(self) -> None:
+        """Connect once, and say why if it cannot be done: the clients would only say that."""
+        options = connection(self.kafka)
+        failure: Exception | None = None
+        for server in options.pop("bootstrap_servers"):
+            try:
+                await _knock(server, options)
+            except (KafkaError, OSError) as error:
+                failure = _refusal(server, self.kafka.security, error)
+                if isinstance(failure, BrokerRefused):
+                    raise failure from error
+            else:
+                return
+        raise failure or BrokerUnreachable("no server", "none is configured")
+
+    async def close(
+        self, client: AIOKafkaProducer | AIOKafkaConsumer | AIOKafkaAdminClient
+    ) -> None:
+        """Stop a client, by force if it does not stop in time: a dead broker must not hold us.
+
+        A transaction that is still open is aborted by the next owner's start.
+        """
+        stop = getattr(client, "stop", None) or client.close  # an administrator has no other
+        if await _in_time(stop()):
             return
-    raise failure or BrokerUnreachable("no server", "none is configured")
+        sender = getattr(client, "_sender", None)
+        if sender is not None and sender.sender_task is not None:
+            sender.sender_task.cancel()
+        inner = getattr(client, "client", None) or getattr(client, "_client", None)
+        if inner is not None:
+            await _in_time(inner.close())
 
 
 async def _knock(server: str, options: Options) -> None:
@@ -93,51 +147,6 @@ async def _knock(server: str, options: Options) -> None:
             raise AuthenticationFailedError
     finally:
         connected.close()
-
-
-def consumer(kafka: Kafka, **options: Any) -> AIOKafkaConsumer:  # noqa: ANN401 - aiokafka's own
-    """A consumer that reads what is committed, in bounded portions, and never skips."""
-    return AIOKafkaConsumer(
-        **connection(kafka),
-        isolation_level="read_committed",
-        enable_auto_commit=False,
-        auto_offset_reset="none",
-        max_partition_fetch_bytes=FETCH_BYTES,
-        fetch_max_bytes=8 * FETCH_BYTES,
-        fetch_max_wait_ms=100,
-        metadata_max_age_ms=METADATA_MS,
-        retry_backoff_ms=RETRY_MS,
-        **options,
-    )
-
-
-def producer(kafka: Kafka, transactional_id: str | None) -> AIOKafkaProducer:
-    """A producer; one with a transactional id fences every former one of that id."""
-    return AIOKafkaProducer(
-        **connection(kafka),
-        transactional_id=transactional_id,
-        transaction_timeout_ms=kafka.transaction_timeout,
-        enable_idempotence=True,
-        acks="all",
-        max_batch_size=BATCH_BYTES,
-        retry_backoff_ms=RETRY_MS,
-    )
-
-
-async def close(client: AIOKafkaProducer | AIOKafkaConsumer | AIOKafkaAdminClient) -> None:
-    """Stop a client, by force if it does not stop in time: a dead broker must not hold us.
-
-    A transaction that is still open is aborted by the next owner's start.
-    """
-    stop = client.close if isinstance(client, AIOKafkaAdminClient) else client.stop
-    if await _in_time(stop()):
-        return
-    sender = getattr(client, "_sender", None)
-    if sender is not None and sender.sender_task is not None:
-        sender.sender_task.cancel()
-    inner = getattr(client, "client", None) or getattr(client, "_client", None)
-    if inner is not None:
-        await _in_time(inner.close())
 
 
 async def _in_time(closing: Coroutine[object, object, None]) -> bool:

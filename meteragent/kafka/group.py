@@ -1,19 +1,17 @@
 """The consumer of an agent: membership, polling, back-pressure, and who is caught up."""
 
 import asyncio
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
 
 from meteragent.config import Config
 from meteragent.errors import PartitionsChanged
-from meteragent.kafka import clients
 from meteragent.kafka.assignor import SteadyAssignor
+from meteragent.kafka.clients import Clients
 from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.liveness import Liveness
-from meteragent.kafka.loop import unless
+from meteragent.kafka.loop import Clock, unless
 from meteragent.kafka.worker import Worker
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.partition import Event
@@ -26,8 +24,6 @@ MOST_WAITING = 50_000  # releases of all partitions together
 LEAST_WAITING = 1_000  # of one partition, however many there are
 HEARD_SECONDS = 10.0  # brokers that say nothing for longer are not there
 
-Clock = Callable[[], float]
-
 
 class Group(ConsumerRebalanceListener):  # type: ignore[misc]
     """Runs the partitions that the consumer group deals out to this instance."""
@@ -37,16 +33,18 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         config: Config,
         key: NoiseKey,
         tell: Listener,
+        clients: Clients,
+        clock: Clock,
         *,
         partitions: int,
-        wall: Clock = time.time,
     ) -> None:
         self._config = config
         self._partitions = partitions
         self._tell = tell
-        self._wall = wall
+        self._clients = clients
+        self._now = clock
         self.workers: dict[TopicPartition, Worker] = {}
-        self.polled = time.monotonic()
+        self.polled = clock()
         self._joined = False
         self._ending = asyncio.Event()
         self._failure: Exception | None = None
@@ -54,7 +52,6 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         self._tick_at = 0.0
         kafka = config.kafka
         self._consumer = clients.consumer(
-            kafka,
             group_id=kafka.group,
             partition_assignment_strategy=[SteadyAssignor],
             session_timeout_ms=kafka.session_timeout,
@@ -62,9 +59,9 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             rebalance_timeout_ms=kafka.rebalance_timeout,
             max_poll_interval_ms=config.agent.progress_deadline,
         )
-        self._admin = AIOKafkaAdminClient(**clients.connection(kafka))
-        self._around = Shared(config, key, self._consumer, self._admin, tell)
-        self.liveness = Liveness(self._consumer, kafka)
+        self._admin = clients.admin()
+        self._shared = Shared(config, key, tell, clients, clock, self._consumer, self._admin)
+        self.liveness = Liveness(self._consumer, clients, clock)
 
     def stop(self) -> None:
         """Drain, and leave the group."""
@@ -73,7 +70,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
     @property
     def ready(self) -> bool:
         """Whether the brokers answer, and every partition that is ours gets on."""
-        heard = time.monotonic() - self.liveness.heard < HEARD_SECONDS
+        heard = self._now() - self.liveness.heard < HEARD_SECONDS
         return heard and self._joined and all(w.well for w in self.workers.values())
 
     @property
@@ -105,7 +102,8 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         self._consumer.subscribe([self._config.kafka.input], listener=self)
 
     async def _close(self) -> None:
-        await asyncio.gather(clients.close(self._consumer), clients.close(self._admin))
+        close = self._clients.close
+        await asyncio.gather(close(self._consumer), close(self._admin))
         closing = frozenset().union(*(worker.closing for worker in self._leaving))
         if closing:
             await asyncio.wait(closing)
@@ -149,7 +147,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         self._tell(Rebalanced(tuple(source.partition for source in sources)))
         estates = self._hand_on(*sources)
         for source in sources:
-            worker = Worker(self._around, source.partition, estates.get(source))
+            worker = Worker(self._shared, source.partition, estates.get(source))
             self.workers[source] = worker
             worker.on(Event.BEGIN)
         self._joined = True
@@ -190,14 +188,14 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
                 if source in self.workers:
                     await self.workers[source].take(records, sought.get(source))
             await self._look_after()
-            self.polled = time.monotonic()
+            self.polled = self._now()
 
     def _running(self) -> list[TopicPartition]:
         return [source for source, worker in self.workers.items() if worker.runs]
 
     async def _look_after(self) -> None:
         """Let the wall clock in where nothing is left to read; commit what is due."""
-        now = time.monotonic()
+        now = self._now()
         ticks = now >= self._tick_at
         if ticks:
             self._tick_at = now + TICK_SECONDS
@@ -223,4 +221,4 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         end, answered = consumer.highwater(source), consumer.last_poll_timestamp(source)
         if end is None or answered is None or await consumer.position(source) < end:
             return None
-        return int(self._wall() * 1000 - (time.time() * 1000 - answered))
+        return int(answered)

@@ -4,10 +4,10 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from aiokafka import ConsumerRecord
+from aiokafka import ConsumerRecord, TopicPartition
 
-from meteragent.formats.decoder import Decoder
-from meteragent.formats.encoder import Encoder, reject_document
+from meteragent.formats.encoder import reject_document
+from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
 from meteragent.kafka.outbox import Outbox
 from meteragent.stream.pipeline import Counts, Pipeline, Position
 from meteragent.stream.releases import Step
@@ -21,15 +21,21 @@ class Intake:
     position is whole only after the last of its steps, so a transaction may not begin before.
     """
 
-    def __init__(self, topic: str, partition: int, pipeline: Pipeline, tell: Listener) -> None:
+    def __init__(
+        self,
+        source: TopicPartition,
+        pipeline: Pipeline,
+        decoder: MessageDecoder,
+        encoder: ReleaseEncoder,
+        tell: Listener,
+    ) -> None:
         self.pipeline = pipeline
         self.next = pipeline.position().offset
         """The record that it is to be fed next."""
-        self._topic = topic
-        self._partition = partition
+        self._source = source
         self._tell = tell
-        self._decoder = Decoder()
-        self._encoder = Encoder()
+        self._decoder = decoder
+        self._encoder = encoder
         self._outbox = Outbox()
         self._whole = asyncio.Lock()
         self._forgotten = False
@@ -101,7 +107,7 @@ class Intake:
                 documents = self._encoder.encode(step.releases)
                 self._outbox.releases += zip(keys, documents, strict=True)
                 self._outbox.accounts.update(step.accounts)
-                self._tell(_decided(self._partition, step))
+                self._tell(_decided(self._source.partition, step))
                 await asyncio.sleep(0)
         except BaseException:
             self.forget()
@@ -110,12 +116,12 @@ class Intake:
     def _account_for(self, records: Sequence[ConsumerRecord]) -> None:
         counts, self.pipeline.counts = self.pipeline.counts, Counts()
         self._outbox.rejects += [
-            (b"", reject_document(self._topic, self._partition, reject))
+            (b"", reject_document(self._source.topic, self._source.partition, reject))
             for reject in counts.rejects
         ]
         self._tell(
             BatchTaken(
-                self._partition,
+                self._source.partition,
                 len(records),
                 counts.tally.accepted,
                 counts.tally.late,

@@ -5,15 +5,14 @@ the end that it remembers of a partition that waits is as old as its last fetch.
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import IllegalStateError, KafkaError
 
-from meteragent.config.kafka import Kafka
 from meteragent.errors import MeterAgentError
-from meteragent.kafka import clients
+from meteragent.kafka.clients import Clients
+from meteragent.kafka.loop import Clock
 
 EVERY_SECONDS = 1.0
 PATIENCE_SECONDS = 5.0
@@ -22,11 +21,12 @@ PATIENCE_SECONDS = 5.0
 class Liveness:
     """What the brokers said last."""
 
-    def __init__(self, consumer: AIOKafkaConsumer, kafka: Kafka) -> None:
+    def __init__(self, consumer: AIOKafkaConsumer, clients: Clients, clock: Clock) -> None:
         self._consumer = consumer
-        self._kafka = kafka
-        self._always = TopicPartition(kafka.input, 0)  # to ask where nothing is ours
-        self.heard = time.monotonic()
+        self._clients = clients
+        self._clock = clock
+        self._always = TopicPartition(clients.kafka.input, 0)  # to ask where nothing is ours
+        self.heard = clock()
         self.lags: dict[TopicPartition, int] = {}
         """How many records, markers among them, are committed and not yet read."""
 
@@ -49,7 +49,7 @@ class Liveness:
         """Find out why nobody answers; not for long, or an answer would be missed meanwhile."""
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                await clients.probe(self._kafka)
+                await self._clients.probe()
         except MeterAgentError as error:
             if not error.retriable:
                 refused(error)
@@ -62,7 +62,7 @@ class Liveness:
                 ends = await self._consumer.end_offsets([*{self._always, *sources}])
         except (KafkaError, OSError):
             return False
-        self.heard = time.monotonic()
+        self.heard = self._clock()
         self.lags = {
             source: max(0, ends[source] - position)
             for source in sources

@@ -1,4 +1,4 @@
-"""The event loop that the agent runs on: uvloop where it is installed."""
+"""The event loop that the agent runs on, uvloop where it is installed, and its clock."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -6,6 +6,9 @@ from importlib.util import find_spec
 from typing import TypeVar
 
 T = TypeVar("T")
+
+Clock = Callable[[], float]
+"""Seconds that pass, whatever is done to the wall clock. Tests hand in another."""
 
 
 def run_until_done(work: Coroutine[object, object, None]) -> None:

@@ -14,34 +14,34 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
 from aiokafka.partitioner import murmur2
 
-from meteragent.config import Config
 from meteragent.errors import NotDrained
-from meteragent.kafka import clients, restore, topics
+from meteragent.kafka import restore, topics
+from meteragent.kafka.clients import Clients
 
 AT_ONCE = 2_000
 _POSITIVE = 0x7FFFFFFF
 
 
-async def migrate(config: Config) -> int:
+async def migrate(clients: Clients) -> int:
     """Widen ledger, output and rejects to the input's partitions; answer with accounts moved.
 
     Broken off at any moment and run again, it goes on: each account moves in one transaction
     with its removal from where it was.
     """
-    kafka = config.kafka
-    async with topics.admin(config) as client:
-        described = await topics.describe(client, config)
+    kafka = clients.kafka
+    async with topics.admin(clients) as client:
+        described = await topics.describe(client, kafka)
         wanted = described[kafka.input].partitions
         had = described[kafka.ledger].partitions
         await _refuse_running(client, kafka.group)
-        await _refuse_open_windows(client, config, wanted)
+        await _refuse_open_windows(client, clients, wanted)
         for topic in (kafka.ledger, kafka.output, kafka.rejected):
             if described[topic].partitions < wanted:
                 await client.create_partitions({topic: NewPartitions(total_count=wanted)})
-    writer = clients.producer(kafka, f"{kafka.group}-{kafka.ledger}-migration")
+    writer = clients.producer(f"{kafka.group}-{kafka.ledger}-migration")
     try:
         await writer.start()
-        return sum([await _move(writer, config, partition, wanted) for partition in range(had)])
+        return sum([await _move(writer, clients, partition, wanted) for partition in range(had)])
     finally:
         await clients.close(writer)
 
@@ -52,14 +52,14 @@ def home_of(meter: str, partitions: int) -> int:
     return home
 
 
-async def _move(writer: AIOKafkaProducer, config: Config, partition: int, wanted: int) -> int:
-    accounts = await restore.accounts(config.kafka, partition)
+async def _move(writer: AIOKafkaProducer, clients: Clients, partition: int, wanted: int) -> int:
+    accounts = await restore.accounts(clients, partition)
     homes = {meter: home_of(meter, wanted) for meter in accounts}
     leaving = iter([meter for meter, home in homes.items() if home != partition])
     moved = 0
     while some := list(islice(leaving, AT_ONCE)):
         async with writer.transaction():
-            ledger = config.kafka.ledger
+            ledger = clients.kafka.ledger
             sent = [
                 await writer.send(ledger, value, key=meter.encode(), partition=where)
                 for meter in some
@@ -78,14 +78,14 @@ async def _refuse_running(client: AIOKafkaAdminClient, group: str) -> None:
 
 
 async def _refuse_open_windows(
-    client: AIOKafkaAdminClient, config: Config, partitions: int
+    client: AIOKafkaAdminClient, clients: Clients, partitions: int
 ) -> None:
-    kafka = config.kafka
+    kafka = clients.kafka
     sources = [TopicPartition(kafka.input, partition) for partition in range(partitions)]
     committed = await client.list_consumer_group_offsets(kafka.group, partitions=sources)
     if not committed.keys() >= set(sources):  # aiokafka overlooks a coordinator's refusal
         raise NotDrained(f"kafka.group: the offsets of {kafka.group} cannot be read yet; try again")
-    reader = clients.consumer(kafka)
+    reader = clients.consumer()
     try:
         await reader.start()
         ends = await reader.end_offsets(sources)

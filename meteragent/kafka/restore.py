@@ -14,16 +14,16 @@ from aiokafka.structs import OffsetAndMetadata
 
 from meteragent.config.kafka import Kafka
 from meteragent.errors import ForeignCommit, TopicReplaced
-from meteragent.kafka import clients
+from meteragent.kafka.clients import Clients
 from meteragent.stream.pipeline import START, Position
 
 _MARK = "meteragent/1"
 
 
-async def accounts(kafka: Kafka, partition: int) -> dict[str, bytes]:
+async def accounts(clients: Clients, partition: int) -> dict[str, bytes]:
     """The latest ledger record of each meter."""
-    ledger = TopicPartition(kafka.ledger, partition)
-    reader = clients.consumer(kafka)
+    ledger = TopicPartition(clients.kafka.ledger, partition)
+    reader = clients.consumer()
     try:
         await reader.start()
         reader.assign([ledger])

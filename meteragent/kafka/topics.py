@@ -15,8 +15,9 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from meteragent.config import Config
+from meteragent.config.kafka import Kafka
 from meteragent.errors import BrokerRefused, BrokerUnreachable, TopicsUnfit
-from meteragent.kafka import clients
+from meteragent.kafka.clients import Clients
 from meteragent.privacy.units import format_duration
 
 FOREVER = -1
@@ -33,20 +34,20 @@ class Topic:
 
 
 @asynccontextmanager
-async def admin(config: Config) -> AsyncIterator[AIOKafkaAdminClient]:
+async def admin(clients: Clients) -> AsyncIterator[AIOKafkaAdminClient]:
     """An administrator's connection; refusals say why."""
-    await clients.probe(config.kafka)
-    client = AIOKafkaAdminClient(**clients.connection(config.kafka))
+    await clients.probe()
+    client = clients.admin()
     try:
         await client.start()
         yield client
     except KafkaError as error:
-        raise _refused(config, "the cluster", type(error)) from error
+        raise _refused(clients.kafka, "the cluster", type(error)) from error
     finally:
         await client.close()
 
 
-async def create(config: Config, partitions: int, replication: int) -> list[str]:
+async def create(config: Config, clients: Clients, partitions: int, replication: int) -> list[str]:
     """Make the topics that do not exist; answer with their names."""
     kafka = config.kafka
     input_settings = {
@@ -63,37 +64,37 @@ async def create(config: Config, partitions: int, replication: int) -> list[str]
         NewTopic(kafka.policies, 1, replication, topic_configs=COMPACTED),
     ]
     made = []
-    async with admin(config) as client:
+    async with admin(clients) as client:
         for topic in wanted:
             response = await client.create_topics([topic])
             ((name, code, *_),) = response.topic_errors
             error = for_code(code)
             if error is not TopicAlreadyExistsError:
                 if code:
-                    raise _refused(config, f"topic {name}", error)
+                    raise _refused(kafka, f"topic {name}", error)
                 made.append(name)
         for _ in range(SOON):
-            if await _all_seen(client, config):
+            if await _all_seen(client, kafka):
                 break
             await asyncio.sleep(0.1)  # brokers learn of new topics one after the other
     return made
 
 
-async def _all_seen(client: AIOKafkaAdminClient, config: Config) -> bool:
+async def _all_seen(client: AIOKafkaAdminClient, kafka: Kafka) -> bool:
     """Whether every topic is there, for the broker that happens to be asked."""
     try:
-        return not _missing(config, await describe(client, config))
+        return not _missing(kafka, await describe(client, kafka))
     except BrokerUnreachable:  # it knows some and not yet others
         return False
 
 
-async def refuse_unfit(config: Config) -> int:
+async def refuse_unfit(config: Config, clients: Clients) -> int:
     """Refuse topics that do not allow what is promised; answer with the input's partitions."""
-    async with admin(config) as client:
-        topics = await describe(client, config)
+    async with admin(clients) as client:
+        topics = await describe(client, config.kafka)
     problems = [
-        *_missing(config, topics),
-        *_partitions(config, topics),
+        *_missing(config.kafka, topics),
+        *_partitions(config.kafka, topics),
         *_settings(config, topics),
     ]
     if problems:
@@ -101,9 +102,8 @@ async def refuse_unfit(config: Config) -> int:
     return topics[config.kafka.input].partitions
 
 
-async def describe(client: AIOKafkaAdminClient, config: Config) -> dict[str, Topic]:
+async def describe(client: AIOKafkaAdminClient, kafka: Kafka) -> dict[str, Topic]:
     """The topics of the configuration, as far as they exist."""
-    kafka = config.kafka
     names = [kafka.input, kafka.output, kafka.ledger, kafka.rejected, kafka.policies]
     described = await client.describe_topics(names)
     partitions = {}
@@ -112,19 +112,18 @@ async def describe(client: AIOKafkaAdminClient, config: Config) -> dict[str, Top
         if topic["error_code"] == 0:
             partitions[topic["topic"]] = len(topic["partitions"])
         elif error.__name__ == "TopicAuthorizationFailedError":
-            raise _refused(config, f"topic {topic['topic']}", error)
+            raise _refused(kafka, f"topic {topic['topic']}", error)
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in partitions]
     settings: dict[str, dict[str, str]] = {name: {} for name in partitions}
     for response in await client.describe_configs(resources) if resources else []:
         for code, _, _, name, entries in response.resources:
             if code:
-                raise _refused(config, f"the settings of topic {name}", for_code(code))
+                raise _refused(kafka, f"the settings of topic {name}", for_code(code))
             settings[name] = {entry[0]: entry[1] for entry in entries}
     return {name: Topic(partitions[name], settings[name]) for name in partitions}
 
 
-def _missing(config: Config, topics: Mapping[str, Topic]) -> list[str]:
-    kafka = config.kafka
+def _missing(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
     return [
         f"kafka.{stream}: topic {name} does not exist; run `meteragent topics create`"
         for stream, name in (
@@ -138,8 +137,7 @@ def _missing(config: Config, topics: Mapping[str, Topic]) -> list[str]:
     ]
 
 
-def _partitions(config: Config, topics: Mapping[str, Topic]) -> list[str]:
-    kafka = config.kafka
+def _partitions(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
     source, ledger = topics.get(kafka.input), topics.get(kafka.ledger)
     problems = []
     if source and ledger and source.partitions != ledger.partitions:
@@ -181,9 +179,9 @@ def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
     return problems
 
 
-def _refused(config: Config, what: str, error: type[KafkaError]) -> Exception:
-    server = config.kafka.bootstrap_servers[0]
-    user = config.kafka.security.username or "this user"
+def _refused(kafka: Kafka, what: str, error: type[KafkaError]) -> Exception:
+    server = kafka.bootstrap_servers[0]
+    user = kafka.security.username or "this user"
     if "Authorization" in error.__name__:
         return BrokerRefused(
             server,

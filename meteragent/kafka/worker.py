@@ -8,13 +8,12 @@ has fenced this producer first, so the next transaction fails, and with it goes 
 """
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from aiokafka import ConsumerRecord, TopicPartition
 
-from meteragent.kafka import clients, restore
+from meteragent.kafka import restore
 from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox, send_all
@@ -42,25 +41,24 @@ Work = Callable[[], Awaitable[None]]
 class Worker:
     """One assignment of one partition."""
 
-    def __init__(
-        self, surroundings: Shared, partition: int, inherited: Handover | None = None
-    ) -> None:
-        self._around = surroundings
-        self._kafka = surroundings.config.kafka
+    def __init__(self, shared: Shared, partition: int, inherited: Handover | None = None) -> None:
+        self._shared = shared
+        self._now = shared.clock
+        self._kafka = shared.config.kafka
         self.source = TopicPartition(self._kafka.input, partition)
         self.partition = partition
         self.life = Life()
         self.left = asyncio.Event()
         self.failures = 0
         self._sound = True
-        self.sent_at = time.monotonic()
+        self.sent_at = self._now()
         """When the last transaction was begun, or found to have nothing in it."""
         self.handover = inherited or Handover()
         self.sought: object = None
         """The last time that the consumer was sent to a record of this partition."""
         self.whole = False
         """Whether it has left its handover as another worker may go on with it."""
-        self._since = time.monotonic()
+        self._since = self._now()
         self._task: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self._sent: tuple[Outbox, Position, float] | None = None
@@ -80,7 +78,7 @@ class Worker:
     def well(self) -> bool:
         """Whether it runs, has committed since it last failed, and no commit takes long."""
         due = self.due_since
-        return self.runs and self._sound and (due is None or time.monotonic() - due < LONG_SECONDS)
+        return self.runs and self._sound and (due is None or self._now() - due < LONG_SECONDS)
 
     @property
     def pipeline(self) -> Pipeline | None:
@@ -102,9 +100,9 @@ class Worker:
         before = self.life.state
         commands = self.life.on(event)
         if self.life.state is not before:
-            self._since = time.monotonic()
+            self._since = self._now()
             self.whole = event is Event.COMMITTED and self.life.state is State.LOST
-            self._around.tell(PartitionMoved(self.partition, self.life.state))
+            self._shared.tell(PartitionMoved(self.partition, self.life.state))
         for command in commands:
             self._carry_out(command)
         return Command.FEED in commands
@@ -149,7 +147,7 @@ class Worker:
         if self.life.state not in {State.LOST, State.FAILED}:
             self.failures += 1
             self._sound = False
-            self._around.tell(PartitionFailed(self.partition, error, self._back_off()))
+            self._shared.tell(PartitionFailed(self.partition, error, self._back_off()))
         self.on(Event.ERROR)
 
     async def _wait(self) -> None:
@@ -165,42 +163,33 @@ class Worker:
         if self.handover.producer is not None:
             return  # inherited
         name = f"{self._kafka.group}-{self._kafka.input}-{self.partition}"
-        self.handover.producer = clients.producer(self._kafka, name)
+        self.handover.producer = self._shared.clients.producer(name)
         await self.handover.producer.start()
 
     async def _restore(self) -> None:
         if self.intake is not None:  # inherited; the last it was fed may still be under way
             await self.intake.settle()
             return
-        begun = time.monotonic()
-        accounts = await restore.accounts(self._kafka, self.partition)
+        begun = self._now()
+        accounts = await restore.accounts(self._shared.clients, self.partition)
         position, lost = await restore.position(
-            self._around.admin, self._around.consumer, self._kafka, self.partition
+            self._shared.admin, self._shared.consumer, self._kafka, self.partition
         )
-        agent = self._around.config.agent
-        pipeline = Pipeline(
-            self._around.assigned,
-            self._around.key,
-            max_skew=agent.max_skew,
-            max_meters=agent.max_meters,
-            start=position,
-        )
+        pipeline = self._shared.pipeline(position)
         await asyncio.to_thread(pipeline.restore, accounts)
         self.handover.committed = position
-        self.handover.intake = Intake(
-            self._kafka.input, self.partition, pipeline, self._around.tell
-        )
-        seconds = time.monotonic() - begun
-        self._around.tell(PartitionRestored(self.partition, len(accounts), seconds, lost))
+        self.handover.intake = self._shared.intake(self.source, pipeline)
+        seconds = self._now() - begun
+        self._shared.tell(PartitionRestored(self.partition, len(accounts), seconds, lost))
 
     def _seek(self) -> None:
         self._go_on()
         self._let_go()
-        self.sent_at = time.monotonic()
+        self.sent_at = self._now()
 
     def _go_on(self) -> None:
         assert self.intake is not None  # noqa: S101 - RESTORED comes after _restore
-        self._around.consumer.seek(self.source, self.intake.next)
+        self._shared.consumer.seek(self.source, self.intake.next)
         self.sought = object()
 
     # Take in: records, and the passing of time.
@@ -245,12 +234,12 @@ class Worker:
 
     def _hold_back(self) -> None:
         self._held_back = True
-        if self.source in self._around.consumer.assignment():
-            self._around.consumer.pause(self.source)
+        if self.source in self._shared.consumer.assignment():
+            self._shared.consumer.pause(self.source)
 
     def _let_go(self) -> None:
         self._held_back = False
-        self._around.consumer.resume(self.source)
+        self._shared.consumer.resume(self.source)
 
     # Send and commit: what waits, in one transaction with the position.
 
@@ -263,19 +252,19 @@ class Worker:
         intake, producer = self.intake, self.handover.producer
         assert intake is not None  # noqa: S101 - a partition that runs has both
         assert producer is not None  # noqa: S101
-        self.sent_at = time.monotonic()
+        self.sent_at = self._now()
         outbox, position = await intake.empty()
         if not outbox and position == self.handover.committed:
             return
-        self._sent = outbox, position, time.monotonic()
+        self._sent = outbox, position, self._now()
         await send_all(producer, self._kafka, self.source, outbox, position)
 
     async def _commit(self) -> None:
         if self._sent is not None and self.handover.producer is not None:
             await self.handover.producer.commit_transaction()
             (outbox, self.handover.committed, begun), self._sent = self._sent, None
-            seconds = time.monotonic() - begun
-            self._around.tell(TransactionEnded(self.partition, len(outbox.releases), seconds))
+            seconds = self._now() - begun
+            self._shared.tell(TransactionEnded(self.partition, len(outbox.releases), seconds))
             self.failures = 0
         if self.handover.intake is not None and self.handover.committed is not None:
             await self.handover.intake.keep(self.handover.committed)
@@ -299,10 +288,10 @@ class Worker:
         if handover.intake is not None:
             handover.intake.forget()
         if self._sent is not None:
-            self._around.tell(TransactionAbandoned(self.partition))
+            self._shared.tell(TransactionAbandoned(self.partition))
             self._sent = None
         if handover.producer is not None:
-            closing = asyncio.create_task(clients.close(handover.producer))
+            closing = asyncio.create_task(self._shared.clients.close(handover.producer))
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 

@@ -20,7 +20,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from meteragent.config.kafka import Kafka
 from meteragent.formats.encoder import Encoder
-from meteragent.kafka import clients, restore
+from meteragent.kafka import restore
+from meteragent.kafka.clients import Clients
 from meteragent.kafka.outbox import send
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
@@ -121,7 +122,7 @@ async def measure_restore(bootstrap: str, meters: int, repeats: int = 3) -> Rest
     for _ in range(repeats):
         bare.append(await _timed_bare_read(kafka))
         begun = time.perf_counter()
-        accounts = await restore.accounts(kafka, 0)
+        accounts = await restore.accounts(Clients(kafka), 0)
         one = pipeline(meters)
         await asyncio.to_thread(one.restore, accounts)
         whole.append(time.perf_counter() - begun)
@@ -133,7 +134,8 @@ async def measure_restore(bootstrap: str, meters: int, repeats: int = 3) -> Rest
 async def _write_accounts(kafka: Kafka, meters: int) -> None:
     """As an agent would: one reading per meter, whose windows the clock then closes."""
     one = pipeline(meters)
-    writer = clients.producer(kafka, "scale-writer")
+    clients = Clients(kafka)
+    writer = clients.producer("scale-writer")
     await writer.start()
     await writer.begin_transaction()
     for batch in rounds(meters, 0, 1, seed=2):
@@ -149,7 +151,8 @@ async def _write_accounts(kafka: Kafka, meters: int) -> None:
 async def _timed_bare_read(kafka: Kafka) -> float:
     """Every byte of the topic through the same client, and nothing done with it."""
     begun = time.perf_counter()
-    reader = clients.consumer(kafka)
+    clients = Clients(kafka)
+    reader = clients.consumer()
     ledger = TopicPartition(kafka.ledger, 0)
     await reader.start()
     reader.assign([ledger])

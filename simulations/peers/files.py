@@ -30,6 +30,7 @@ from meteragent.files.ledger import SqliteLedger
 from meteragent.files.sink import File
 from meteragent.files.source import Source
 from meteragent.formats.csv_header import Columns
+from meteragent.formats.encoder import Encoder
 from meteragent.formats.lines import TableOptions, decoder_of
 from meteragent.formats.times import Moments
 from meteragent.privacy.entropy import KEY_BYTES, NoiseKey
@@ -127,7 +128,7 @@ def sanitize(path: Path, config: Config) -> int:
             closing(File(directory / "out.jsonl", None)) as out,
         ):
             places = Paths(source, out, None, ledger)
-            job = Job(places, config, NoiseKey(bytes(KEY_BYTES)), MAPPING)
+            job = Job(places, config, NoiseKey(bytes(KEY_BYTES)), MAPPING, Encoder())
             job.run()
             return job.totals.readings
 

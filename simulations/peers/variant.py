@@ -16,8 +16,8 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
 from meteragent import cli
-from meteragent.config.kafka import Kafka
-from meteragent.kafka import clients
+from meteragent.kafka import agent
+from meteragent.kafka.clients import BATCH_BYTES, Clients, connection
 from meteragent.privacy.domain import ABSENT, Watts
 from meteragent.privacy.query import answer
 from meteragent.stream import cohort, pipeline
@@ -49,28 +49,30 @@ class AtLeastOnce(AIOKafkaProducer):  # type: ignore[misc]
         await self.consumer.commit(self._offsets)
 
 
-def _plain_producer(kafka: Kafka, transactional_id: str | None) -> AIOKafkaProducer:
-    del transactional_id
-    return AtLeastOnce(
-        **clients.connection(kafka),
-        enable_idempotence=True,
-        acks="all",
-        max_batch_size=clients.BATCH_BYTES,
-    )
+class PlainClients(Clients):
+    """Producers without transactions."""
 
+    def producer(self, transactional_id: str | None) -> AIOKafkaProducer:
+        """One that has no name."""
+        del transactional_id
+        return AtLeastOnce(
+            **connection(self.kafka),
+            enable_idempotence=True,
+            acks="all",
+            max_batch_size=BATCH_BYTES,
+        )
 
-def at_least_once() -> None:
-    """No transactions from here on."""
-    clients.producer = _plain_producer
-    made = clients.consumer
-
-    def consumer(kafka: Kafka, **options: Any) -> Any:  # noqa: ANN401 - aiokafka's own
-        one = made(kafka, **options)
+    def consumer(self, **options: Any) -> Any:  # noqa: ANN401 - aiokafka's own
+        """One through which offsets are committed, if it is the group's."""
+        one = super().consumer(**options)
         if "group_id" in options:
             AtLeastOnce.consumer = one
         return one
 
-    clients.consumer = consumer
+
+def at_least_once() -> None:
+    """No transactions from here on."""
+    vars(agent)["Clients"] = PlainClients
 
 
 class ExactCohort(cohort.Cohort):

@@ -21,6 +21,7 @@ from deploy.grafana import draw
 from meteragent import config as configuration
 from meteragent.config import keyfile
 from meteragent.kafka import topics
+from meteragent.kafka.clients import Clients
 from simulations.local_kafka import broker
 from simulations.watching.load import Load, config
 from simulations.watching.prometheus import Prometheus, prometheus
@@ -78,7 +79,7 @@ async def scenario(servers: str, directory: Path, seconds: float, to: Path) -> N
     file.write_text(config(servers, "watched", WINDOW, WINDOWS))
     keyfile.create(directory / "noise.key")
     settings = configuration.load(file, {})
-    await topics.create(settings, PARTITIONS, 1)
+    await topics.create(settings, Clients(settings.kafka), PARTITIONS, 1)
     load = Load(settings.kafka.input, joining=0.15)
     async with prometheus(directory / "prometheus", INTERVAL) as watcher:
         instances = Instances(file, watcher)

@@ -14,6 +14,7 @@ from meteragent.files.ledger import SqliteLedger
 from meteragent.files.sink import Stream
 from meteragent.files.source import LINES, Source
 from meteragent.formats.csv_header import Columns
+from meteragent.formats.encoder import Encoder
 from meteragent.formats.lines import TableOptions
 from meteragent.formats.times import Moments
 from meteragent.privacy.entropy import NoiseKey
@@ -43,7 +44,7 @@ def job(path: Path, out: io.BytesIO, said: list[str]) -> Job:
     places = Paths(Source(str(path)), Stream(out), None, SqliteLedger())
     config = from_document({"policy": [dict(POLICY)]}, Path(), {})
     mapping = TableOptions(Columns(), Moments("unix_ms"), given=False)
-    return Job(places, config, NoiseKey(bytes(32)), mapping, say=said.append)
+    return Job(places, config, NoiseKey(bytes(32)), mapping, Encoder(), say=said.append)
 
 
 def run(path: Path, said: list[str]) -> tuple[Job, bytes]:

@@ -1,19 +1,16 @@
-"""Outputs: nothing is overwritten, nothing is lost, and both forms say the same."""
+"""Outputs: nothing is overwritten, nothing is lost."""
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 import os
 import resource
 from typing import TYPE_CHECKING
 
 import pytest
 
-from meteragent.config.policy import PolicySettings
 from meteragent.errors import FileRefused
-from meteragent.files.sink import File, Stream, Writer
+from meteragent.files.sink import File, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,76 +92,3 @@ def test_a_stream_is_written_to_and_never_closed() -> None:
     stream.sync()
     stream.close()
     assert (written.getvalue(), stream.length, stream.name) == (b"one\n", 4, "")
-
-
-def policy(queries: list[object]) -> PolicySettings:
-    return PolicySettings.model_validate(
-        {
-            "name": "x",
-            "window": "1m",
-            "interval": "30s",
-            "maximum": "1kW",
-            "epsilon": "1",
-            "budget": "9",
-            "queries": queries,
-        }
-    )
-
-
-DOCUMENT = {
-    "schema": "meteragent.release/1",
-    "meter_id": "m,1",
-    "window_start": 0,
-    "window_end": 60_000,
-    "status": "released",
-    "values": {"avg": 10.0, "reading": [1.0, None]},
-    "unbiased": {"avg": -3.25, "reading": [0.5, None]},
-    "unit": "W",
-    "policy": "ab",
-    "epsilon": {"avg": "0.01", "reading": "0.02"},
-    "readings": 1,
-    "slots": 2,
-}
-
-
-def test_a_table_says_what_the_documents_say() -> None:
-    writer = Writer("csv", [policy(["avg", "reading"]).policy, policy(["avg", "max"]).policy])
-    suppressed = {
-        **DOCUMENT,
-        "status": "suppressed",
-        "withheld": "budget",
-        "values": {},
-        "unbiased": {},
-        "epsilon": {},
-    }
-    documents = [json.dumps(document).encode() for document in (DOCUMENT, suppressed)]
-    text = (writer.header() + writer.lines(documents)).decode()
-    first, second = csv.DictReader(io.StringIO(text))
-    assert first == {
-        "meter_id": "m,1",
-        "window_start": "0",
-        "window_end": "60000",
-        "status": "released",
-        "withheld": "",
-        "unit": "W",
-        "policy": "ab",
-        "readings": "1",
-        "slots": "2",
-        "avg": "10.0",
-        "avg_unbiased": "-3.25",
-        "avg_epsilon": "0.01",
-        "reading": "[1.0,null]",
-        "reading_unbiased": "[0.5,null]",
-        "reading_epsilon": "0.02",
-        "max": "",
-        "max_unbiased": "",
-        "max_epsilon": "",
-    }
-    assert second["withheld"] == "budget"
-    assert {second[name] for name in ("avg", "reading_unbiased", "max_epsilon")} == {""}
-
-
-def test_json_lines_are_the_documents() -> None:
-    writer = Writer("json", [policy(["avg"]).policy])
-    assert writer.header() == b""
-    assert writer.lines([b"{}", b"[]"]) == b"{}\n[]\n"

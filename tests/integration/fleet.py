@@ -20,6 +20,7 @@ from aiokafka.errors import KafkaError
 from meteragent import config as configuration
 from meteragent.config import keyfile
 from meteragent.kafka import topics
+from meteragent.kafka.clients import Clients
 from meteragent.kafka.restore import parse
 
 if TYPE_CHECKING:
@@ -207,7 +208,8 @@ class Fleet:
     async def create(self) -> None:
         """Write the configuration and make the topics."""
         self.write()
-        await topics.create(self.config, self.partitions, self.servers.count(",") + 1)
+        clients = Clients(self.config.kafka)
+        await topics.create(self.config, clients, self.partitions, self.servers.count(",") + 1)
 
     async def start(self) -> Agent:
         """Start another instance."""

@@ -19,6 +19,7 @@ from meteragent.config import load
 from meteragent.config.keyfile import create
 from meteragent.kafka import ledger_topic, topics
 from meteragent.kafka.agent import Agent
+from meteragent.kafka.clients import Clients
 from meteragent.kafka.migrate import home_of
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def configuration(tmp_path: Path, kafka: str) -> Path:
 
 async def release_one_window(config: Config) -> None:
     """Of every meter; it is over when all accounts can be seen."""
-    await topics.create(config, partitions=3, replication=1)
+    await topics.create(config, Clients(config.kafka), partitions=3, replication=1)
     kafka = config.kafka
     async with AIOKafkaProducer(bootstrap_servers=list(kafka.bootstrap_servers)) as producer:
         window = int(time.time()) // 10 * 10_000 - 60_000
@@ -80,7 +81,7 @@ async def release_one_window(config: Config) -> None:
     agent = Agent(config, config.agent.noise_key(), lambda _: None)
     running = asyncio.create_task(agent.run())
     async with asyncio.timeout(60):
-        while len(await ledger_topic.everybody(config)) < len(METERS):
+        while len(await ledger_topic.everybody(Clients(config.kafka))) < len(METERS):
             pass  # each look is many round trips long
     agent.stop()
     await running

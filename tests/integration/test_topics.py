@@ -18,6 +18,7 @@ from meteragent.config.keyfile import create
 from meteragent.errors import NotDrained, TopicsUnfit
 from meteragent.kafka import restore, topics
 from meteragent.kafka.agent import Agent
+from meteragent.kafka.clients import Clients
 from meteragent.kafka.migrate import migrate
 from meteragent.privacy.ledger_record import load as load_accounts
 
@@ -84,7 +85,7 @@ async def refused(config: Config) -> str:
     """What is said of the topics, once the brokers agree on how they stand."""
     for _ in range(50):
         try:
-            await topics.refuse_unfit(config)
+            await topics.refuse_unfit(config, Clients(config.kafka))
         except TopicsUnfit as error:
             return str(error)
         await asyncio.sleep(0.1)
@@ -94,11 +95,11 @@ async def refused(config: Config) -> str:
 def test_topics_that_are_made_are_fit(config: Config) -> None:
     async def scenario() -> None:
         with pytest.raises(TopicsUnfit, match="does not exist; run `meteragent topics create`"):
-            await topics.refuse_unfit(config)
-        made = await topics.create(config, partitions=3, replication=1)
+            await topics.refuse_unfit(config, Clients(config.kafka))
+        made = await topics.create(config, Clients(config.kafka), partitions=3, replication=1)
         assert len(made) == 5
-        assert await topics.refuse_unfit(config) == 3
-        assert await topics.create(config, partitions=3, replication=1) == []
+        assert await topics.refuse_unfit(config, Clients(config.kafka)) == 3
+        assert await topics.create(config, Clients(config.kafka), partitions=3, replication=1) == []
 
     asyncio.run(scenario())
 
@@ -115,7 +116,7 @@ def test_settings_that_break_the_promise_are_refused(
     config: Config, stream: str, settings: dict[str, str], said: str
 ) -> None:
     async def scenario() -> None:
-        await topics.create(config, partitions=1, replication=1)
+        await topics.create(config, Clients(config.kafka), partitions=1, replication=1)
         await alter(config, getattr(config.kafka, stream), **settings)
         assert said in await refused(config)
 
@@ -163,20 +164,20 @@ def test_accounts_follow_their_meters_to_new_partitions(config: Config) -> None:
     async def scenario() -> None:
         kafka = config.kafka
         now = int(time.time()) // 10 * 10_000 - 60_000
-        await topics.create(config, partitions=2, replication=1)
+        await topics.create(config, Clients(config.kafka), partitions=2, replication=1)
         await write_readings(config, now)
         await run_until(config, len(METERS), now)
         await widen(config, kafka.input, 5)
         assert "run `meteragent ledger migrate`" in await refused(config)
 
-        assert await migrate(config) > 0
-        assert await topics.refuse_unfit(config) == 5
-        assert await migrate(config) == 0
+        assert await migrate(Clients(config.kafka)) > 0
+        assert await topics.refuse_unfit(config, Clients(config.kafka)) == 5
+        assert await migrate(Clients(config.kafka)) == 0
 
         now = int(time.time()) // 10 * 10_000  # the old partitions' clocks have come this far
         await write_readings(config, now)
         released_in = await run_until(config, 2 * len(METERS), now)
-        accounts = [await restore.accounts(kafka, partition) for partition in range(5)]
+        accounts = [await restore.accounts(Clients(kafka), partition) for partition in range(5)]
         assert sum(map(len, accounts)) == len(METERS)
         assert released_in == {meter: p for p, found in enumerate(accounts) for meter in found}
         terms = config.policies[""].terms
@@ -190,14 +191,14 @@ def test_accounts_follow_their_meters_to_new_partitions(config: Config) -> None:
 
 def test_accounts_stay_while_windows_are_open(config: Config) -> None:
     async def scenario() -> None:
-        await topics.create(config, partitions=2, replication=1)
+        await topics.create(config, Clients(config.kafka), partitions=2, replication=1)
         now = int(time.time()) // 10 * 10_000
         await write_readings(config, now - 60_000)
         await run_until(config, len(METERS), now - 60_000)
         await write_readings(config, now)
         await widen(config, config.kafka.input, 3)
         with pytest.raises(NotDrained, match="let an agent run until its windows have closed"):
-            await migrate(config)
+            await migrate(Clients(config.kafka))
 
     asyncio.run(scenario())
 
@@ -205,7 +206,7 @@ def test_accounts_stay_while_windows_are_open(config: Config) -> None:
 @pytest.mark.parametrize("compression", ["gzip", "lz4", "snappy", "zstd"])
 def test_readings_may_be_compressed_in_any_way(config: Config, compression: str) -> None:
     async def scenario() -> None:
-        await topics.create(config, partitions=1, replication=1)
+        await topics.create(config, Clients(config.kafka), partitions=1, replication=1)
         now = int(time.time()) // 10 * 10_000 - 60_000
         await write_readings(config, now, compression)
         assert len(await run_until(config, len(METERS), now)) == len(METERS)

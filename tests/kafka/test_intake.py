@@ -2,7 +2,10 @@
 
 import asyncio
 
+from aiokafka import TopicPartition
+
 from meteragent.formats.decoder import Decoder
+from meteragent.formats.encoder import Encoder
 from meteragent.kafka.intake import Intake
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
@@ -30,7 +33,8 @@ def test_time_passes_only_once_that_is_committed() -> None:
         )
         reading = b'{"meter_id":"m","ts":1000,"value":400}'
         assert not list(pipeline.feed(Decoder().decode([reading], [0], [1000])))
-        intake = Intake("readings", 0, pipeline, lambda _: None)
+        source = TopicPartition("readings", 0)
+        intake = Intake(source, pipeline, Decoder(), Encoder(), lambda _: None)
         before = pipeline.position()
 
         intake.pass_time(2 * MINUTE)

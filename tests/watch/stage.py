@@ -8,7 +8,11 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aiokafka import TopicPartition
+
 from meteragent.config import Config
+from meteragent.formats.decoder import Decoder
+from meteragent.formats.encoder import Encoder
 from meteragent.kafka.intake import Intake
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.partition import State
@@ -93,7 +97,8 @@ class Stage:
             tell(PartitionMoved(partition, state))
         assigned = [Assigned(prefix, p) for prefix, p in self.settings.policies.items()]
         pipeline = Pipeline(assigned, KEY, max_skew=10 * MINUTE, max_meters=10_000_000)
-        self._intakes[partition] = Intake("in", partition, pipeline, tell)
+        source = TopicPartition("in", partition)
+        self._intakes[partition] = Intake(source, pipeline, Decoder(), Encoder(), tell)
         tell(PartitionRestored(partition, 0, 0.5, 0))
         tell(PartitionMoved(partition, State.RUNNING))
 

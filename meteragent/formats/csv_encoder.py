@@ -1,0 +1,73 @@
+"""Columns -> CSV: what the JSON documents say, as the lines of a table."""
+
+import csv
+from collections.abc import Iterable
+from itertools import repeat
+
+import numpy as np
+
+from meteragent.formats.encoder import Answers, by_kind
+from meteragent.privacy.policy import Policy
+from meteragent.stream.releases import Releases, Withheld
+
+_ABOUT = (
+    *("meter_id", "window_start", "window_end", "status", "withheld", "unit", "policy"),
+    *("readings", "slots"),
+)
+_PARTS = ("", "_unbiased", "_epsilon")
+
+
+class CsvEncoder:
+    """Encodes releases as rows, with columns for the queries of all policies."""
+
+    def __init__(self, policies: Iterable[Policy]) -> None:
+        queries = {q.query.name: None for policy in policies for q in policy.questions}
+        self._columns = [*_ABOUT, *(f"{name}{part}" for name in queries for part in _PARTS)]
+
+    @property
+    def header(self) -> bytes:
+        """The names of the columns."""
+        return _rows([self._columns])[0] + b"\n"
+
+    def encode(self, releases: Releases) -> list[bytes]:
+        """One row per window, in their order; cells of what was not released are empty."""
+        return by_kind(releases, self._rows)
+
+    def _rows(self, releases: Releases, granted: int, withheld: Withheld) -> list[bytes]:
+        policy, answers = releases.policy, Answers(releases.policy)
+        released = policy.questions[:granted]
+        cells: dict[str, Iterable[str]] = {
+            "meter_id": releases.meters,
+            "window_start": map(str, releases.starts.tolist()),
+            "window_end": map(str, (releases.starts + policy.size).tolist()),
+            "status": repeat("released" if released else "suppressed"),
+            "withheld": repeat(withheld),
+            "unit": repeat("W"),
+            "policy": repeat(policy.id),
+        }
+        if policy.presence == "public":
+            readings = np.count_nonzero(releases.present, axis=1).tolist()
+            cells |= {"readings": map(str, readings), "slots": repeat(str(policy.slots))}
+        for question, value, unbiased in zip(
+            released,
+            answers.cells(releases.values, releases.present, granted),
+            answers.cells(releases.unbiased, releases.present, granted),
+            strict=True,
+        ):
+            epsilon = repeat(question.epsilon)
+            names = (f"{question.query.name}{part}" for part in _PARTS)
+            cells |= zip(names, (value, unbiased, epsilon), strict=True)
+        columns = [cells.get(column, repeat("")) for column in self._columns]
+        return _rows(zip(*columns, strict=False))  # as many as `meter_id` has
+
+
+class _Lines(list[str]):
+    """Takes what is written in, row by row."""
+
+    write = list.append
+
+
+def _rows(rows: Iterable[Iterable[str]]) -> list[bytes]:
+    lines = _Lines()
+    csv.writer(lines, lineterminator="").writerows(rows)
+    return [line.encode() for line in lines]
