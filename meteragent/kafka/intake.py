@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from aiokafka import ConsumerRecord, TopicPartition
 
@@ -13,12 +14,18 @@ from meteragent.stream.pipeline import Counts, Pipeline, Position
 from meteragent.stream.releases import Step
 from meteragent.watch.events import BatchTaken, Listener, WindowsDecided
 
+MOST_AT_ONCE = 50_000
+"""Releases in a transaction, and a step's more: what they take of memory is bounded."""
+
 
 class Intake:
     """A pipeline with what it has made since the last transaction.
 
     It is fed by one task and emptied by another. The lock keeps them apart: a pipeline's
-    position is whole only after the last of its steps, so a transaction may not begin before.
+    position is whole only after the last of its steps. What makes too many releases for one
+    transaction, such as a pause of private meters, is taken in portions: each is committed with
+    the position from before all of them. Fed again from there, windows that a portion has
+    decided stay decided, because the ledger says so.
     """
 
     def __init__(
@@ -39,6 +46,11 @@ class Intake:
         self._outbox = Outbox()
         self._whole = asyncio.Lock()
         self._forgotten = False
+        self._steps: Iterator[Step] = iter(())
+        self._taken: Callable[[], None] = _nothing
+        """What is to be done when there are no more steps."""
+        self._before: Position | None = None
+        """The last whole position, while there are still steps."""
 
     @property
     def waiting(self) -> int:
@@ -51,17 +63,18 @@ class Intake:
         self._outbox = Outbox()
 
     async def take(self, records: Sequence[ConsumerRecord]) -> None:
-        """Feed records. An exception leaves the state in pieces: it must be forgotten."""
+        """Feed records. An exception leaves the state in pieces: it must be forgotten.
+
+        Precondition: not `busy`.
+        """
         async with self._whole:
             readings = self._decoder.decode(
                 [r.value for r in records],
                 [r.offset for r in records],
                 [r.timestamp for r in records],
             )
-            await self._collect(self.pipeline.feed(readings))
-            if not self._forgotten:
-                self.next = readings.next_offset
-                self._account_for(records)
+            self.next = readings.next_offset
+            await self._collect(self.pipeline.feed(readings), partial(self._account_for, records))
 
     def pass_time(self, now: int) -> None:
         """Let the wall clock close windows, once that is committed.
@@ -69,19 +82,21 @@ class Intake:
         Precondition: every record up to then was taken; while one is still under way, some
         later call will do.
         """
-        if not self._whole.locked() and not self._forgotten:
+        if not self._whole.locked() and not self._forgotten and self._before is None:
             self.pipeline.announce(now)
 
     @property
-    def announced(self) -> bool:
-        """Whether time waits to pass: nothing may be taken before it has."""
-        return self.pipeline.announced
+    def busy(self) -> bool:
+        """Whether a portion, or time, waits for a commit: nothing may be taken before."""
+        return self._before is not None or self.pipeline.announced
 
-    async def keep(self, committed: Position) -> None:
-        """Let time pass as it was announced, if this is committed."""
-        if self.announced:
-            async with self._whole:
-                await self._collect(self.pipeline.keep(committed))
+    async def go_on(self, committed: Position) -> None:
+        """Take the next portion; or let time pass as it was announced, if this is committed."""
+        async with self._whole:
+            if self._before is not None:
+                await self._take_portion()
+            elif self.pipeline.announced:
+                await self._collect(self.pipeline.keep(committed), _nothing)
 
     async def settle(self) -> None:
         """Wait for what is under way in here. Precondition: nobody feeds it any more."""
@@ -95,12 +110,18 @@ class Intake:
             if self._forgotten:
                 raise asyncio.CancelledError
             outbox, self._outbox = self._outbox, Outbox()
-            return outbox, self.pipeline.position()
+            return outbox, self._before or self.pipeline.position()
 
-    async def _collect(self, steps: Iterable[Step]) -> None:
+    async def _collect(self, steps: Iterator[Step], taken: Callable[[], None]) -> None:
+        """Take the first portion of these steps."""
+        self._before = self.pipeline.position()
+        self._steps, self._taken = steps, taken
+        await self._take_portion()
+
+    async def _take_portion(self) -> None:
         """Take steps one by one, so that the loop is never held up for long."""
         try:
-            for step in steps:
+            for step in self._steps:
                 if self._forgotten:
                     return
                 keys = [meter.encode() for meter in step.releases.meters]
@@ -109,9 +130,14 @@ class Intake:
                 self._outbox.accounts.update(step.accounts)
                 self._tell(_decided(self._source.partition, step))
                 await asyncio.sleep(0)
+                if len(self._outbox) >= MOST_AT_ONCE:
+                    return
         except BaseException:
             self.forget()
             raise
+        if not self._forgotten:
+            self._before = None
+            self._taken()
 
     def _account_for(self, records: Sequence[ConsumerRecord]) -> None:
         counts, self.pipeline.counts = self.pipeline.counts, Counts()
@@ -129,6 +155,10 @@ class Intake:
                 Counter(reject.reason for reject in counts.rejects),
             )
         )
+
+
+def _nothing() -> None:
+    """There is nothing to be done."""
 
 
 def _decided(partition: int, step: Step) -> WindowsDecided:

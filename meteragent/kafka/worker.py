@@ -203,7 +203,7 @@ class Worker:
         intake = self.intake
         if intake is None or not self.runs:
             return
-        if self.sought is not sought or intake.announced:
+        if self.sought is not sought or intake.busy:
             self._go_on()
         elif self.on(Event.RECORDS):
             try:
@@ -224,7 +224,7 @@ class Worker:
 
     def hold_or_let_go(self, most: int) -> None:
         """Back-pressure: read no further while too much waits to be committed, or time does."""
-        full = self.waiting >= most or (self.intake is not None and self.intake.announced)
+        full = self.waiting >= most or (self.intake is not None and self.intake.busy)
         if full:
             self.on(Event.DUE)
         if full and self.life.state is State.COMMITTING and not self._held_back:
@@ -267,7 +267,7 @@ class Worker:
             self._shared.tell(TransactionEnded(self.partition, len(outbox.releases), seconds))
             self.failures = 0
         if self.handover.intake is not None and self.handover.committed is not None:
-            await self.handover.intake.keep(self.handover.committed)
+            await self.handover.intake.go_on(self.handover.committed)
         self._sound = True
 
     def hand_over(self) -> Handover:

@@ -1,8 +1,11 @@
 """The wall clock closes no window before its tick is committed: an abort is no second draw."""
 
 import asyncio
+import json
+from dataclasses import replace
 
-from aiokafka import TopicPartition
+import pytest
+from aiokafka import ConsumerRecord, TopicPartition
 
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
@@ -10,7 +13,8 @@ from meteragent.kafka.intake import Intake
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy, question
-from meteragent.stream.pipeline import Assigned, Pipeline
+from meteragent.stream.pipeline import Assigned, Pipeline, Position
+from meteragent.watch.events import BatchTaken
 
 MINUTE = 60_000
 POLICY = Policy(
@@ -38,14 +42,57 @@ def test_time_passes_only_once_that_is_committed() -> None:
         before = pipeline.position()
 
         intake.pass_time(2 * MINUTE)
-        assert intake.announced
-        await intake.keep(before)
+        assert intake.busy
+        await intake.go_on(before)
         assert intake.waiting == 0
 
         outbox, committed = await intake.empty()
         assert not outbox
-        await intake.keep(committed)
+        await intake.go_on(committed)
         assert intake.waiting == 1
-        assert not intake.announced
+        assert not intake.busy
 
     asyncio.run(scenario())
+
+
+def test_a_long_pause_is_committed_in_portions_with_the_position_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ten private meters, a pause of a hundred windows, two steps' releases at a time."""
+    monkeypatch.setattr("meteragent.kafka.intake.MOST_AT_ONCE", 1)
+    monkeypatch.setattr("meteragent.stream.window.WINDOWS_AT_ONCE", 200)
+    meters = [f"m-{number}" for number in range(10)]
+    private = replace(POLICY, presence="private")
+
+    async def scenario() -> tuple[list[int], list[Position], list[object]]:
+        key = NoiseKey(bytes(range(32)))
+        pipeline = Pipeline([Assigned("", private)], key, max_skew=1000, max_meters=99)
+        said: list[object] = []
+        source = TopicPartition("readings", 0)
+        intake = Intake(source, pipeline, Decoder(), Encoder(), said.append)
+        await intake.take([record(at, meter, 1000) for at, meter in enumerate(meters)])
+        _, before = await intake.empty()
+        await intake.take([record(10, "m-0", 100 * MINUTE + 1000)])
+        portions, positions = [], []
+        while True:
+            outbox, position = await intake.empty()
+            portions.append(len(outbox.releases))
+            positions.append(position)
+            if not intake.busy:
+                return portions, [before, *positions], said
+            intake.pass_time(500 * MINUTE)  # not before what is under way is done
+            await intake.go_on(position)
+
+    portions, positions, said = asyncio.run(scenario())
+    assert len(portions) > 3
+    assert sum(portions) == 10 * 100
+    assert max(portions) <= 300
+    assert set(positions[:-1]) == {positions[0]}
+    assert positions[-1].processed == 11
+    assert [type(event) for event in said].count(BatchTaken) == 2
+    assert isinstance(said[-1], BatchTaken)
+
+
+def record(offset: int, meter: str, time: int) -> ConsumerRecord:
+    value = json.dumps({"meter_id": meter, "ts": time, "value": 400}).encode()
+    return ConsumerRecord("readings", 0, offset, time, 1, None, value, 0, 0, len(value), ())

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 from hypothesis import given
@@ -170,3 +170,27 @@ def test_a_crash_anywhere_neither_loses_a_window_nor_releases_one_twice(
     assert sorted(published.rejects) == sorted(expected.rejects)
     assert published.accounts == expected.accounts
     assert published.position == expected.position
+
+
+@given(logs(), st.integers(0, 50), st.integers(1, 12), st.sampled_from([0, 60, 400]))
+def test_a_portion_that_was_committed_with_the_position_before_it_stays_decided(
+    log: list[Record], cut: int, portion: int, pause: int
+) -> None:
+    """Some steps of a batch, or of a tick, are committed; then everything is lost."""
+    cut = min(cut, len(log) - 1)
+    late = Record("b", log[-1].timestamp + pause * SECOND, (log[-1].timestamp,), (1.0,))
+    log = [*log, late]
+    expected, published = straight(log), Published()
+    one = pipeline(published)
+    if cut:
+        published.commit(one, one.feed(batch(log, 0, cut)))
+    before = one.position()
+    published.commit(one, islice(one.feed(batch(log, cut, len(log))), portion))
+    published.position = before
+    published.rejects = [(at, why) for at, why in published.rejects if at < cut]
+    other = pipeline(published)
+    published.commit(other, other.feed(batch(log, before.offset, len(log))))
+    assert published.by_meter() == expected.by_meter()
+    assert published.accounts == expected.accounts
+    assert published.position == expected.position
+    assert sorted(published.rejects) == sorted(expected.rejects)
