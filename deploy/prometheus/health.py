@@ -180,6 +180,54 @@ ALERTS = (
         ),
     ),
     Alert(
+        "MeterAgentInputBlocked",
+        "max by (job, instance, partition) (meteragent_partition_blocked_seconds)",
+        ">",
+        60,
+        "0m",
+        WARNING,
+        ("job", "instance", "partition"),
+        "A transaction upstream holds readings back",
+        "Nothing behind a transaction in partition {{ $labels.partition }} can be read; it has "
+        "not ended for {{ $value | humanizeDuration }}.",
+        "Whoever writes to the input in transactions has begun one and not ended it. Readings "
+        "behind it wait, and with them the windows that they close; nothing is lost.",
+        (
+            (
+                "`kafka-transactions.sh find-hanging` names the producer; has it died, or does it "
+                "write very large transactions?"
+            ),
+            (
+                "The brokers abort it after its `transaction.timeout.ms`, 15 minutes at most by "
+                "default; `kafka-transactions.sh abort` does it now."
+            ),
+        ),
+    ),
+    Alert(
+        "MeterAgentReadingsLate",
+        "job:meteragent_readings_late:ratio_rate10m",
+        ">",
+        0.05,
+        "10m",
+        WARNING,
+        ("job",),
+        "Many readings come late",
+        "{{ $value | humanizePercentage }} of the readings that {{ $labels.job }} takes in come "
+        "after their windows have closed, and are dropped.",
+        "A window is released once, so what comes after it has closed cannot count any more. "
+        "Windows then hold fewer readings than were sent, or are withheld as too thin.",
+        (
+            (
+                "Does the head-end deliver late by habit, for example once a day? Then `grace` (of "
+                "one meter) or `idle` (of silent ones) must be as long."
+            ),
+            (
+                "Has one meter, or a gateway, a clock that is ahead? It closes windows of its own "
+                "at once; `agent.max_skew` says how far ahead of a record it may be."
+            ),
+        ),
+    ),
+    Alert(
         "MeterAgentTransactionsAborting",
         "job_instance:meteragent_transactions_abandoned:ratio_rate10m",
         ">",

@@ -37,6 +37,11 @@ RECORDED = (
         "/ on (job) group_left () sum by (job) (rate(meteragent_records_total[15m]))",
     ),
     Recorded(
+        "job:meteragent_readings_late:ratio_rate10m",
+        'sum by (job) (rate(meteragent_readings_total{outcome="late"}[10m])) '
+        "/ sum by (job) (rate(meteragent_readings_total[10m]))",
+    ),
+    Recorded(
         "job_instance:meteragent_transactions_abandoned:ratio_rate10m",
         'sum by (job, instance) (rate(meteragent_transactions_total{result="abandoned"}[10m])) '
         "/ sum by (job, instance) (rate(meteragent_transactions_total[10m]))",

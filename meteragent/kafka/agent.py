@@ -102,9 +102,15 @@ class Agent:
 
     def lags(self) -> dict[int, int]:
         """How many records each partition of ours has that were not read yet, where known."""
-        if self.group is None or self.group.liveness is None:
-            return {}
-        return {source.partition: lag for source, lag in self.group.liveness.lags.items()}
+        return self.group.liveness.lags if self.group else {}
+
+    def blocked(self) -> dict[int, tuple[int, float]]:
+        """How many of them a transaction upstream holds back, and for how many seconds."""
+        blocked = self.group.liveness.blocked if self.group else {}
+        return {
+            partition: (held.records, self._now() - held.since if held.records else 0.0)
+            for partition, held in blocked.items()
+        }
 
     async def _run_once(self) -> None:
         partitions = await unless(self._stopping, self._prepare())

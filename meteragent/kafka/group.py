@@ -60,7 +60,9 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             max_poll_interval_ms=config.agent.progress_deadline,
         )
         self._admin = clients.admin()
-        self._shared = Shared(config, key, tell, clients, clock, self._consumer, self._admin)
+        self._shared = Shared(
+            config, key, tell, clients, clock, self._consumer, self._admin, self._fail
+        )
         self.liveness = Liveness(self._consumer, clients, clock)
 
     def stop(self) -> None:

@@ -1,5 +1,6 @@
 """What workers share, and what each of them builds up."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -29,6 +30,8 @@ class Shared:
     clock: Clock
     consumer: AIOKafkaConsumer
     admin: AIOKafkaAdminClient
+    give_up: Callable[[Exception], None]
+    """To be told of what no partition gets over by itself."""
     decoder: MessageDecoder = field(default_factory=Decoder)
     encoder: ReleaseEncoder = field(default_factory=Encoder)
 

@@ -6,6 +6,7 @@ the end that it remembers of a partition that waits is as old as its last fetch.
 
 import asyncio
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import IllegalStateError, KafkaError
@@ -18,6 +19,16 @@ EVERY_SECONDS = 1.0
 PATIENCE_SECONDS = 5.0
 
 
+class Blocked(NamedTuple):
+    """Records behind a transaction of somebody else's that has not ended."""
+
+    records: int
+    readable: int
+    """Where the first of them stands."""
+    since: float
+    """When the clock said that nothing before it was left to come."""
+
+
 class Liveness:
     """What the brokers said last."""
 
@@ -27,8 +38,10 @@ class Liveness:
         self._clock = clock
         self._always = TopicPartition(clients.kafka.input, 0)  # to ask where nothing is ours
         self.heard = clock()
-        self.lags: dict[TopicPartition, int] = {}
-        """How many records, markers among them, are committed and not yet read."""
+        self.lags: dict[int, int] = {}
+        """Partition -> how many records, markers among them, are not yet read."""
+        self.blocked: dict[int, Blocked] = {}
+        """Partition -> those of them that nobody may read yet."""
 
     async def run(
         self,
@@ -63,12 +76,21 @@ class Liveness:
         except (KafkaError, OSError):
             return False
         self.heard = self._clock()
-        self.lags = {
-            source: max(0, ends[source] - position)
-            for source in sources
-            if (position := await self._position(source)) is not None
-        }
+        lags, blocked = {}, {}
+        for source in sources:
+            if (position := await self._position(source)) is not None:
+                readable = ends[source]  # for who reads what is committed
+                end = max(readable, self._consumer.highwater(source) or 0)
+                lags[source.partition] = max(0, end - position)
+                blocked[source.partition] = self._blocked(source.partition, readable, end)
+        self.lags, self.blocked = lags, blocked
         return True
+
+    def _blocked(self, partition: int, readable: int, end: int) -> Blocked:
+        before = self.blocked.get(partition)
+        same = before is not None and before.records and before.readable == readable
+        since = before.since if before is not None and same else self._clock()
+        return Blocked(end - readable, readable, since)
 
     async def _position(self, source: TopicPartition) -> int | None:
         try:

@@ -17,6 +17,7 @@ from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 from meteragent.config import Config
 from meteragent.config.kafka import Kafka
 from meteragent.errors import BrokerRefused, BrokerUnreachable, TopicsUnfit
+from meteragent.kafka import rights
 from meteragent.kafka.clients import Clients
 from meteragent.privacy.units import format_duration
 
@@ -41,6 +42,8 @@ async def admin(clients: Clients) -> AsyncIterator[AIOKafkaAdminClient]:
     try:
         await client.start()
         yield client
+    except TimeoutError as error:
+        raise BrokerUnreachable(clients.kafka.bootstrap_servers[0], "it takes too long") from error
     except KafkaError as error:
         raise _refused(clients.kafka, "the cluster", type(error)) from error
     finally:
@@ -91,6 +94,7 @@ async def _all_seen(client: AIOKafkaAdminClient, kafka: Kafka) -> bool:
 async def refuse_unfit(config: Config, clients: Clients) -> int:
     """Refuse topics that do not allow what is promised; answer with the input's partitions."""
     async with admin(clients) as client:
+        await rights.refuse_missing(clients, client)
         topics = await describe(client, config.kafka)
     problems = [
         *_missing(config.kafka, topics),

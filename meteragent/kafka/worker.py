@@ -17,6 +17,7 @@ from meteragent.kafka import restore
 from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox, send_all
+from meteragent.kafka.rights import DENIED
 from meteragent.stream.partition import Command, Event, Life, State
 from meteragent.stream.pipeline import Pipeline, Position
 from meteragent.watch.events import (
@@ -149,6 +150,8 @@ class Worker:
             self._sound = False
             self._shared.tell(PartitionFailed(self.partition, error, self._back_off()))
         self.on(Event.ERROR)
+        if isinstance(error, DENIED):
+            self._shared.give_up(error)  # the agent asks for all rights anew, and names what lacks
 
     async def _wait(self) -> None:
         await asyncio.sleep(self._back_off())

@@ -50,6 +50,9 @@ class Watched(Protocol):
     def lags(self) -> Mapping[int, int]:
         """Partition -> records that are not read yet, as far as known."""
 
+    def blocked(self) -> Mapping[int, tuple[int, float]]:
+        """Partition -> those of them that a transaction upstream holds back, for how long."""
+
 
 def exhaustion(promise: Promise, standing: Standing, asking: float) -> float:
     """Seconds of meters' time until a tenth of them cannot pay, or infinity.
@@ -118,7 +121,23 @@ class Present:
             done.add_metric([str(partition)], pipeline.position().processed)
         for partition, records in sorted(self._agent.lags().items()):
             lag.add_metric([str(partition)], records)
-        yield from (clock, done, lag)
+        yield from (clock, done, lag, *self._blocked())
+
+    def _blocked(self) -> Iterator[Metric]:
+        held = _by(
+            "partition_blocked_records",
+            "Records behind a transaction upstream that has not ended.",
+            "partition",
+        )
+        stood = _by(
+            "partition_blocked_seconds",
+            "For how long no record before them has been left to read.",
+            "partition",
+        )
+        for partition, (records, seconds) in sorted(self._agent.blocked().items()):
+            held.add_metric([str(partition)], records)
+            stood.add_metric([str(partition)], seconds)
+        yield from (held, stood)
 
     def _accounts(self) -> Iterator[Metric]:
         per_policy = {

@@ -25,6 +25,7 @@ from meteragent.watch.promise import promises
 from meteragent.watch.recent import Mishap, Recent
 from meteragent.watch.series import STATES, Series
 
+HOUR = 3600.0
 _STEADY = {State.RUNNING, State.COMMITTING}
 
 _log = structlog.get_logger()
@@ -45,6 +46,10 @@ class Monitor:
         self._presence_is_public = all(p.presence == "public" for p in policies)
         self._uncommitted: dict[int, deque[e.WindowsDecided]] = {}
         """Of each partition, what waits for its commit."""
+        self._late = 0
+        """Readings that came late and of which nothing was said yet: it is said at once, and then
+        once an hour with what has come since."""
+        self._late_due = 0.0
         self._agent: Watched | None = None
         self.fleet = Balances(self._pipelines, clock=wall)
         self.series.registry.register(Constants(self.promises.values()))
@@ -86,18 +91,22 @@ class Monitor:
         self.series.records.inc(event.records)
         for reason, count in event.rejects.items():
             self.series.rejects.labels(reason.value).inc(count)
-        self.series.readings.labels("late").inc(event.late)
+        now = self._wall()
+        self.recent.bin(now).records += event.records
         if self._presence_is_public:  # else which slots hold a reading is a secret
+            self.series.readings.labels("late").inc(event.late)
             self.series.readings.labels("accepted").inc(event.accepted)
             self.series.readings.labels("duplicate").inc(event.duplicate)
-        self.recent.bin(self._wall()).records += event.records
-        _log.debug(
-            "batch taken",
-            partition=event.partition,
-            records=event.records,
-            late=event.late,
-            rejects=sum(event.rejects.values()),
-        )
+            self.recent.bin(now).late += event.late
+            self._late += event.late
+        if self._late and now >= self._late_due:
+            _log.warning("readings came late", readings=self._late)
+            self._late, self._late_due = 0, now + HOUR
+        else:
+            rejects = sum(event.rejects.values())
+            _log.debug(
+                "batch taken", partition=event.partition, records=event.records, rejects=rejects
+            )
 
     def _windows(self, event: e.WindowsDecided) -> None:
         """Only noted: what is not committed in the end was not released, and cost nothing."""

@@ -21,6 +21,7 @@ class Bin:
 
     number: int
     records: int = 0
+    late: int = 0
     releases: int = 0
     spent: dict[str, float] = field(default_factory=dict)
     """By policy, as epsilon at its radius."""
@@ -71,6 +72,11 @@ class Recent:
         lately = [b for b in self._bins if b.number >= first]
         seconds = max(1.0, now - max(first * BIN_SECONDS, self._begun))
         return sum(b.records for b in lately) / seconds, sum(b.releases for b in lately) / seconds
+
+    def late(self, now: float) -> int:
+        """Readings that came late within the last hour."""
+        first = int(now // BIN_SECONDS) - BINS + 1
+        return sum(b.late for b in self._bins if b.number >= first)
 
     def spent(self, policy: str, now: float, minutes: int = 60) -> list[float]:
         """What each of the last minutes spent; the present one is the last."""

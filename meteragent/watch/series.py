@@ -64,7 +64,7 @@ class Series:
         self.records = self._counter("records", "Records read.")
         self.readings = self._counter(
             "readings",
-            "Readings by what became of them; where presence is private, only late ones count.",
+            "Readings by what became of them; where presence is private, none is counted.",
             outcome=("accepted", "late", "duplicate"),
         )
         self.rejects = self._counter(

@@ -94,6 +94,7 @@ class Status:
             "partitions": self._partitions(now),
             "policies": [self._policy(p, now) for p in self._monitor.promises.values()],
             "rejects": self._monitor.series.rejected(),
+            "late_last_hour": recent.late(now),
             "errors": [
                 {"at": m.at, "where": m.where, "error": m.error, "place": m.place}
                 for m in reversed(recent.mishaps)
@@ -117,6 +118,7 @@ class Status:
 
     def _partitions(self, now: float) -> list[Document]:
         pipelines, lags = self._agent.pipelines(), self._agent.lags()
+        blocked = self._agent.blocked()
         rows = []
         for number, state in sorted(self._monitor.states.items()):
             pipeline = pipelines.get(number)
@@ -126,6 +128,7 @@ class Status:
                     "partition": number,
                     "state": state.value,
                     "lag": lags.get(number),
+                    "blocked_seconds": blocked.get(number, (0, 0.0))[1],
                     "behind_seconds": None if seen is None else max(0.0, now - seen),
                     "processed": pipeline.position().processed if pipeline else None,
                 }

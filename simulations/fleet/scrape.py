@@ -80,6 +80,10 @@ class Silent:
         """None are known."""
         return {}
 
+    def blocked(self) -> dict[int, tuple[int, float]]:
+        """None is."""
+        return {}
+
 
 def paid(meters: int) -> Ledger:
     """Accounts that have paid for every window of a day."""

@@ -55,7 +55,10 @@ def well(**changed: Series) -> Series:
         **series("meteragent_partitions", steady(6), **ON, state="running"),
         **series("meteragent_restore_lost_records_total", steady(0), **ON),
         **series("meteragent_partition_lag_records", steady(100), **ON, partition="0"),
+        **series("meteragent_partition_blocked_seconds", steady(0), **ON, partition="0"),
         **series("meteragent_records_total", rising(600), **ON),
+        **series("meteragent_readings_total", rising(600), **ON, outcome="accepted"),
+        **series("meteragent_readings_total", rising(6), **ON, outcome="late"),
         **series("meteragent_transactions_total", rising(60), **ON, result="committed"),
         **series("meteragent_transactions_total", steady(0), **ON, result="abandoned"),
         **series("meteragent_budget_exhaustion_seconds", steady(100_000), **HOME),
@@ -110,6 +113,16 @@ FIRING = {
             **series("meteragent_rejects_total", steady(1), **ON, reason="not_json"),
         },
         {"job": "meteragent"},
+    ),
+    "MeterAgentInputBlocked": Case(
+        series("meteragent_partition_blocked_seconds", steady(90), **ON, partition="0"),
+        ON | {"partition": "0"},
+        "1m 30s",
+    ),
+    "MeterAgentReadingsLate": Case(
+        series("meteragent_readings_total", rising(200), **ON, outcome="late"),
+        {"job": "meteragent"},
+        "25%",
     ),
     "MeterAgentTransactionsAborting": Case(
         series("meteragent_transactions_total", rising(20), **ON, result="abandoned"), ON, "25%"
@@ -169,6 +182,10 @@ ALMOST = {
     ),
     "MeterAgentLag": series("meteragent_partition_lag_records", steady(5000), **ON, partition="0"),
     "MeterAgentNothingRead": series("meteragent_records_total", rising(600, late=20), **ON),
+    "MeterAgentInputBlocked": series(
+        "meteragent_partition_blocked_seconds", steady(50), **ON, partition="0"
+    ),
+    "MeterAgentReadingsLate": series("meteragent_readings_total", rising(30), **ON, outcome="late"),
     "MeterAgentTransactionsAborting": series(
         "meteragent_transactions_total", rising(5), **ON, result="abandoned"
     ),

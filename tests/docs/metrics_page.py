@@ -49,6 +49,9 @@ class _Nobody:
     def lags(self) -> Mapping[int, int]:
         return {}
 
+    def blocked(self) -> Mapping[int, tuple[int, float]]:
+        return {}
+
 
 def metrics() -> str:
     """All of it as Markdown."""

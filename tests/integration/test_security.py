@@ -293,3 +293,68 @@ def test_sessions_that_end_are_begun_anew_until_the_login_is_taken_away(
             assert 0 < place.refused_logins() - before < 60
 
     asyncio.run(scenario())
+
+
+def test_rights_that_lack_are_named_before_they_matter_and_when_they_are_taken_away(
+    tmp_path: Path, place: Place
+) -> None:
+    """A user without rights gets some, then all but one, then all; then one is taken again."""
+    secret = tmp_path / "clerk"
+    secret.touch(0o600)
+    secret.write_text("clerks-own-password")
+    login = (
+        f'mechanism = "SCRAM-SHA-256"\nusername = "clerk"\npassword_file = "{secret}"\n'
+        'protocol = "SASL_PLAINTEXT"\n'
+    )
+
+    async def scenario() -> None:
+        await place.tool(
+            *("configs", "--alter", "--entity-type", "users", "--entity-name", "clerk"),
+            *("--add-config", "SCRAM-SHA-256=[password=clerks-own-password]"),
+        )
+        async with fleet(tmp_path, place, place.told["sasl_plaintext"], login) as some:
+            kafka = some.config.kafka
+            topics = (kafka.input, kafka.ledger, kafka.output, kafka.rejected, kafka.policies)
+            (tmp_path / "admin").mkdir()
+            await Fleet(tmp_path / "admin", some.servers, 2, name=some.name).create()
+
+            async def acl(what: str, *arguments: str) -> None:
+                await place.tool("acls", what, "--allow-principal", "User:clerk", *arguments)
+
+            async def lacks(*rights: str) -> None:
+                code, said = await some.command("check")
+                told = f"clerk has no right to {', '.join(rights)}; grant what is missing"
+                assert told in said
+                assert code == Exit.DENIED
+
+            every = [argument for topic in topics for argument in ("--topic", topic)]
+            ids = f"{kafka.group}-{kafka.input}-"
+            await lacks(
+                *(f"DescribeConfigs on topic {topic}" for topic in topics),
+                *(f"Read on topic {topic}" for topic in (kafka.input, kafka.ledger)),
+                *(
+                    f"Write on topic {topic}"
+                    for topic in (kafka.output, kafka.ledger, kafka.rejected, kafka.policies)
+                ),
+                f"Read on group {kafka.group}",
+                f"Write on transactional ids that begin with {ids}",
+            )
+            operations = ("Read", "Write", "DescribeConfigs")
+            await acl("--add", *every, *(a for o in operations for a in ("--operation", o)))
+            await acl("--add", "--group", kafka.group, "--operation", "Read")
+            await lacks(f"Write on transactional ids that begin with {ids}")
+            prefixed = ("--resource-pattern-type", "prefixed", "--transactional-id", ids)
+            await acl("--add", *prefixed, "--operation", "Write")
+            code, said = await some.command("check")
+            assert code == Exit.OK, said
+
+            agent = await some.start()
+            await agent.becomes("ready")
+            forced = ("--force", "--operation", "Write", "--topic", kafka.output)
+            await acl("--remove", *forced)
+            await produce(some.servers, kafka.input, Load(12, meters=50, partitions=2, steps=9), 0)
+            assert await agent.ended(45) == Exit.DENIED
+            told = f"clerk has no right to Write on topic {kafka.output}; grant what is missing\n"
+            assert told in agent.log.read_text()
+
+    asyncio.run(scenario())

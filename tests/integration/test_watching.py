@@ -287,3 +287,51 @@ def test_the_probes_tell_trouble_and_its_end(broker: Broker, tmp_path: Path) -> 
         await comes(agent, "/healthz", 200)
 
     asyncio.run(to_the_end(fleet, scenario()))
+
+
+def test_a_transaction_upstream_that_hangs_is_said(kafka: str, tmp_path: Path) -> None:
+    """A gateway that writes in transactions dies within one; others' readings stand behind it."""
+    fleet = Watched(tmp_path, kafka, partitions=1)
+
+    async def scenario() -> None:
+        await fleet.create()
+        agent = await fleet.start()
+        await agent.becomes("ready")
+        topic = fleet.config.kafka.input
+        reading = b'{"meter_id": "m-1", "ts": 1763424000000, "value": 400}'
+        hanging = AIOKafkaProducer(bootstrap_servers=kafka, transactional_id=f"{topic}-gateway")
+        other = AIOKafkaProducer(bootstrap_servers=kafka)
+        await hanging.start()
+        await other.start()
+        try:
+            await hanging.begin_transaction()
+            await hanging.send_and_wait(topic, reading, partition=0)
+            for _ in range(20):
+                await other.send_and_wait(topic, reading, partition=0)
+
+            async def is_said() -> bool:
+                found = await scraped(agent)
+                return found.get(("partition_blocked_records", "0"), 0) == 21
+
+            await until(is_said)
+            found = await scraped(agent)
+            assert found["partition_lag_records", "0"] == 21
+            before = found["partition_blocked_seconds", "0"]
+            await asyncio.sleep(2.5)
+            assert (await scraped(agent))["partition_blocked_seconds", "0"] >= before + 1
+            await hanging.abort_transaction()
+
+            async def is_over() -> bool:
+                found = await scraped(agent)
+                return not found["partition_lag_records", "0"]
+
+            await until(is_over)
+            found = await scraped(agent)
+            assert found["partition_blocked_seconds", "0"] == 0
+            assert found["records_total",] == 20
+        finally:
+            await hanging.stop()
+            await other.stop()
+        await fleet.stop()
+
+    asyncio.run(to_the_end(fleet, scenario()))

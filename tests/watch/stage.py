@@ -105,6 +105,9 @@ class Stage:
     def pipelines(self) -> dict[int, Pipeline]:
         return {partition: intake.pipeline for partition, intake in self._intakes.items()}
 
+    def blocked(self) -> dict[int, tuple[int, float]]:
+        return {}
+
     def lags(self) -> dict[int, int]:
         return self.behind
 

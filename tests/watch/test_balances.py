@@ -59,6 +59,9 @@ class Watching:
     def pipelines(self) -> dict[int, Pipeline]:
         return cast("dict[int, Pipeline]", self.partitions)
 
+    def blocked(self) -> dict[int, tuple[int, float]]:
+        return {}
+
     def lags(self) -> dict[int, int]:
         return {}
 

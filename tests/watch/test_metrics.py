@@ -268,3 +268,16 @@ def test_where_presence_is_private_nobody_counts_readings() -> None:
         stage.commit(0)
     assert one.value("windows_released_total", policy="feeder")
     assert exposed(one) == exposed(other)
+
+
+def test_late_readings_are_said_at_once_and_then_once_an_hour() -> None:
+    now = [1000.0]
+    monitor = Monitor(config(), wall=lambda: now[0])
+    said = []
+    for after in (0, 10, 3590, 5, 7200):
+        now[0] += after
+        with capture_logs() as lines:
+            monitor.tell(BatchTaken(0, 9, 7, 2, 0, {}))
+        said += [line["readings"] for line in lines if line["event"] == "readings came late"]
+    assert said == [2, 4, 4]
+    assert monitor.recent.late(now[0]) == 2

@@ -94,11 +94,19 @@ def test_what_is_shown_is_what_happened() -> None:
     assert found["version"] == __version__
     assert found["rejects"] == {"not_json": 8}
     assert found["partitions"] == [
-        {"partition": 0, "state": "running", "lag": 5, "behind_seconds": 10, "processed": 16},
+        {
+            "partition": 0,
+            "state": "running",
+            "lag": 5,
+            "blocked_seconds": 0,
+            "behind_seconds": 10,
+            "processed": 16,
+        },
         {
             "partition": 1,
             "state": "running",
             "lag": None,
+            "blocked_seconds": 0,
             "behind_seconds": None,
             "processed": 0,
         },

@@ -152,6 +152,14 @@ function show(status) {
   ]));
   const rejects = Object.entries(status.rejects).map(([why, n]) => `${whole.format(n)} ${why.replaceAll("_", " ")}`);
   say(find("rejects"), rejects.length ? `Records rejected: ${rejects.join(", ")}.` : "No record was rejected.");
+  const late = status.late_last_hour;
+  say(find("late"), late
+    ? `${whole.format(late)} readings came late within the last hour, after their windows had closed.`
+    : "No reading came late within the last hour.");
+  const held = status.partitions.filter((p) => p.blocked_seconds > 60);
+  find("blocked").hidden = held.length === 0;
+  say(find("blocked"), held.map((p) => `Partition ${p.partition} waits for a transaction of somebody who `
+    + `writes to it, for ${duration(p.blocked_seconds)}.`).join(" "));
   table("errors", "no-errors", status.errors.map((e) => [
     new Date(e.at * 1000).toLocaleTimeString("en-GB"), e.where, e.error, e.place,
   ]));
