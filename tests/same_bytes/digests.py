@@ -1,0 +1,129 @@
+"""Digests of what was released, spent and promised: `python -m tests.same_bytes.digests`.
+
+Each case is a line for each thing that comes of it, so that a change that is meant touches its
+own lines only. The lines say what commit 478b133 did, before the folders were the architecture;
+written anew, they say what is done now.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from tests.same_bytes import messages, policies
+from tests.same_bytes.exports import EXPORTS, Export, sanitized
+from tests.same_bytes.partitions import CALM, ROUGH, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from meteragent.config import Config
+    from tests.same_bytes.messages import Message
+    from tests.same_bytes.partitions import Fate
+
+FILE = Path(__file__).with_name("digests.txt")
+DRAWN = 30
+
+Made = dict[str, "Iterable[object]"]
+"""What -> all of it, as bytes, numbers and texts."""
+
+
+def _promises(config: Config) -> Iterable[object]:
+    """What a policy is called, and what its accounts are kept by."""
+    for prefix, policy in config.policies.items():
+        terms = policy.terms
+        yield from (prefix, policy.id, policy.digest, policy.document(), terms.costs, terms.unit)
+        yield from (terms.windows, terms.span, terms.bucket, terms.reach, terms.slack)
+
+
+def streamed(
+    config: Config, log: list[Message], seed: str, fate: Fate = ROUGH, later: Config | None = None
+) -> Made:
+    """What comes of a partition."""
+    made = run(config, log, Random(seed), fate, later)
+    at = [(p.offset, p.clock, p.processed, p.ticks) for p in made.positions]
+    return {
+        "inputs": log,
+        "policies": _promises(config),
+        "releases": sorted(made.releases.items()),
+        "accounts": [sorted(written.items()) for written in made.accounts],
+        "rejects": made.rejects,
+        "positions": at,
+    }
+
+
+def _of(tables: list[policies.Table], seed: str, later: list[policies.Table] | None = None) -> Made:
+    settings = policies.config(tables)
+    interval = min(policy.interval for policy in settings.policies.values())
+    log = messages.troubled(Random(f"log {seed}"), interval, 1500, messages.METERS)
+    return streamed(settings, log, seed, later=policies.config(later) if later else None)
+
+
+def _drawn(number: int) -> Made:
+    table = policies.drawn(Random(f"policy {number}"))
+    return _of([table], f"drawn {number}")
+
+
+def _preset(name: str) -> Made:
+    settings = policies.config([{"preset": name}])
+    [policy] = settings.policies.values()
+    days = 3 * policy.size // 86_400_000
+    return streamed(settings, messages.homes(2, days, policy.interval, 90), name, CALM)
+
+
+def _evening() -> Made:
+    table = {"preset": "tv-content", "window": "5m", "interval": "2s", "budget": "30"}
+    return streamed(policies.config([table]), messages.evening(3, 3600), "evening")
+
+
+def _file(export: Export) -> Made:
+    return {"inputs": [export.text, export.arguments], **sanitized(export)}
+
+
+CHANGED = policies.SHORT | {"window": "7m", "interval": "1m", "budget": "11", "horizon": "5h"}
+CASES: dict[str, Callable[[], Made]] = {
+    **{f"policy: {name}": partial(_of, t, name) for name, t in policies.NAMED.items()},
+    **{f"preset: {name}": partial(_preset, name) for name in policies.PRESETS},
+    "an evening of television": _evening,
+    "other terms from half way on": partial(_of, [policies.SHORT], "terms", [CHANGED]),
+    **{f"drawn: {number}": partial(_drawn, number) for number in range(DRAWN)},
+    **{f"file: {name}": partial(_file, export) for name, export in EXPORTS.items()},
+}
+
+
+def digests(case: str) -> dict[str, str]:
+    """`CASE: WHAT` -> digest. Precondition: the present directory is empty, or nobody's."""
+    return {f"{case}: {what}": _digest(parts) for what, parts in CASES[case]().items()}
+
+
+def _digest(parts: Iterable[object]) -> str:
+    hashed = blake2b(digest_size=16)
+    for part in parts:
+        hashed.update(repr(part).encode() + b"\n")
+    return hashed.hexdigest()
+
+
+def kept() -> dict[str, str]:
+    """What stands in the file."""
+    lines = FILE.read_text("utf-8").splitlines()
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+
+def write(file: Path) -> None:
+    """All digests, a line each."""
+    lines = []
+    for case in CASES:
+        with tempfile.TemporaryDirectory() as directory:
+            os.chdir(directory)
+            lines += [f"{digest}  {name}\n" for name, digest in digests(case).items()]
+            os.chdir(file.parent)
+    file.write_text("".join(lines), "utf-8")
+
+
+if __name__ == "__main__":
+    write(FILE)
