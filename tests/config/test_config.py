@@ -14,7 +14,8 @@ from meteragent.config.secretfile import SecretFile
 from meteragent.config.tree import PREFIX, is_secret, settings, tables, variable
 from meteragent.errors import ConfigRefused, KeyRefused
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.policy import Policy, per_watt, question
+from meteragent.privacy.policy import per_watt, question
+from tests.given import policy
 
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "agent.toml"
 MARKER = "hunter2-deadbeef"
@@ -81,24 +82,22 @@ def test_a_policy_means_what_it_says(directory: Path) -> None:
         min_coverage='"0.5"',
         on_exhausted='"partial"',
     )
-    [(match, policy)] = read(directory, text).policies.items()
+    [(match, said)] = read(directory, text).policies.items()
     assert match == "home-"
-    assert (
-        policy.document()
-        == Policy(
-            domain=Domain("-2000", "24000", "20"),
-            questions=(question("avg", 1, 50), question("p95", "0.5", 50)),
-            size=900_000,
-            interval=10_000,
-            hop=300_000,
-            grace=60_000,
-            idle=120_000,
-            budget=per_watt("budget", 24, 50),
-            horizon=43_200_000,
-            min_coverage=Decimal("0.5"),
-            on_exhausted="partial",
-        ).document()
+    meant = policy(
+        domain=Domain("-2000", "24000", "20"),
+        questions=(question("avg", 1, 50), question("p95", "0.5", 50)),
+        size=900_000,
+        interval=10_000,
+        hop=300_000,
+        grace=60_000,
+        idle=120_000,
+        budget=per_watt("budget", 24, 50),
+        horizon=43_200_000,
+        min_coverage=Decimal("0.5"),
+        on_exhausted="partial",
     )
+    assert said.document() == meant.document()
 
 
 def test_windows_do_not_overlap_unless_asked_to(directory: Path) -> None:

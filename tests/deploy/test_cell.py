@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from fleet import QUICK
-from local_broker import Broker
 
 from meteragent.config import keyfile
 from simulations.demo.street import INTERVAL, street
 from simulations.fleet.replay import readings
 from tests.deploy.image import ROOT, STAGES, USER, Cell, owned
 from tests.deploy.island import network
+from tests.integration.fleet import QUICK
+from tests.integration.local_broker import Broker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from fleet import QUICK
-from local_broker import Broker
 
 from meteragent.config import keyfile
 from tests.deploy.image import DOCKERFILE, ROOT, made
@@ -25,6 +23,8 @@ from tests.deploy.test_image import (  # noqa: F401 - run once more, with this m
     test_there_is_no_program_but_python_and_the_agent,
     test_what_is_installed_is_what_is_locked,
 )
+from tests.integration.fleet import QUICK
+from tests.integration.local_broker import Broker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,8 @@ from meteragent.formats.csv_header import Columns
 from meteragent.formats.encoder import Encoder
 from meteragent.formats.lines import TableOptions
 from meteragent.formats.times import Moments
-from meteragent.privacy.entropy import NoiseKey
 from tests.files.given import BEGIN
+from tests.given import KEY
 
 if TYPE_CHECKING:
     import pytest
@@ -44,7 +44,7 @@ def job(path: Path, out: io.BytesIO, said: list[str]) -> Job:
     places = Paths(Source(str(path)), Stream(out), None, SqliteLedger())
     config = from_document({"policy": [dict(POLICY)]}, Path(), {})
     mapping = TableOptions(Columns(), Moments("unix_ms"), given=False)
-    return Job(places, config, NoiseKey(bytes(32)), mapping, Encoder(), say=said.append)
+    return Job(places, config, KEY, mapping, Encoder(), say=said.append)
 
 
 def run(path: Path, said: list[str]) -> tuple[Job, bytes]:

@@ -16,7 +16,7 @@ from meteragent.formats.csv_encoder import CsvEncoder
 from meteragent.formats.encoder import Encoder
 from meteragent.formats.forms import OUTPUTS
 from meteragent.stream.releases import Withheld
-from tests.formats.test_encoder import decided, policy, releases
+from tests.formats.test_encoder import asking, decided, releases
 
 if TYPE_CHECKING:
     from meteragent.stream.releases import Releases
@@ -48,7 +48,7 @@ def printable(made: Releases) -> Releases:
 
 @given(decided().map(printable))
 def test_rows_say_what_the_documents_say(made: Releases) -> None:
-    rows = table(CsvEncoder([policy(("max", "avg")), made.policy]), made)
+    rows = table(CsvEncoder([asking("max", "avg"), made.policy]), made)
     columns = list(rows.fieldnames or [])
     assert columns[9:15] == [f"{name}{part}" for name in ("max", "avg") for part in PARTS]
     assert len(columns) == len(set(columns))
@@ -57,7 +57,7 @@ def test_rows_say_what_the_documents_say(made: Releases) -> None:
 
 
 def test_a_row_reads_as_the_design_says() -> None:
-    rules = policy(("avg", "reading"))
+    rules = asking("avg", "reading")
     made = replace(
         releases(rules, 1),
         meters=["m,1"],

@@ -16,24 +16,23 @@ from meteragent.privacy.domain import Domain
 from meteragent.privacy.policy import Policy, question
 from meteragent.stream.readings import Reason, Reject
 from meteragent.stream.releases import Releases, Withheld
+from tests.given import SECOND, policy
 from tests.twins import codec as twin
 
 QUERIES = ("avg", "p95", "max", "reading", "p99.9", "median")
 
 
-def policy(names: tuple[str, ...] = ("avg", "p95"), **changes: object) -> Policy:
-    settings: dict[str, object] = {
-        "domain": Domain("-100", 24_000, "0.5"),
-        "questions": tuple(question(name, f"0.{4 + i}", 100) for i, name in enumerate(names)),
-        "size": 40_000,
-        "interval": 10_000,
-        "hop": 40_000,
-        "grace": 0,
-        "idle": 0,
-        "budget": 10**12,
-        "horizon": 80_000,
-    }
-    return Policy(**{**settings, **changes})  # type: ignore[arg-type]
+def asking(*names: str, **changes: object) -> Policy:
+    """These queries, with different epsilons, of windows of four readings."""
+    return policy(
+        domain=Domain("-100", 24_000, "0.5"),
+        questions=tuple(question(name, f"0.{4 + i}", 100) for i, name in enumerate(names)),
+        size=40 * SECOND,
+        **changes,
+    )
+
+
+USUAL = asking("avg", "p95")
 
 
 def releases(rules: Policy, windows: int, seed: int = 1) -> Releases:
@@ -55,7 +54,7 @@ def releases(rules: Policy, windows: int, seed: int = 1) -> Releases:
 @st.composite
 def decided(draw: st.DrawFn) -> Releases:
     names = draw(st.lists(st.sampled_from(QUERIES), min_size=1, max_size=4, unique=True))
-    rules = policy(tuple(names), presence=draw(st.sampled_from(("public", "private"))))
+    rules = asking(*names, presence=draw(st.sampled_from(("public", "private"))))
     windows = draw(st.integers(0, 5))
     made = releases(rules, windows, seed=draw(st.integers(0, 2**32)))
     granted = draw(st.lists(st.integers(0, len(names)), min_size=windows, max_size=windows))
@@ -77,7 +76,7 @@ def test_documents_are_byte_for_byte_those_of_the_twin(made: Releases) -> None:
 
 
 def test_a_release_reads_as_the_design_says() -> None:
-    made = replace(releases(policy(), 1), values=np.array([[410.0, 1830.0]]))
+    made = replace(releases(USUAL, 1), values=np.array([[410.0, 1830.0]]))
     made = replace(made, unbiased=np.array([[410.0, 1830.5]]), present=np.ones((1, 4), np.bool_))
     assert json.loads(Encoder().encode(made)[0]) == {
         "schema": "meteragent.release/1",
@@ -97,7 +96,7 @@ def test_a_release_reads_as_the_design_says() -> None:
 
 @pytest.mark.parametrize("withheld", [Withheld.BUDGET, Withheld.COVERAGE])
 def test_a_suppressed_window_says_why_and_nothing_else(withheld: Withheld) -> None:
-    made = replace(releases(policy(), 1), granted=np.array([0]), withheld=[withheld])
+    made = replace(releases(USUAL, 1), granted=np.array([0]), withheld=[withheld])
     document = json.loads(Encoder().encode(made)[0])
     assert document["status"] == "suppressed"
     assert document["withheld"] == withheld
@@ -106,7 +105,7 @@ def test_a_suppressed_window_says_why_and_nothing_else(withheld: Withheld) -> No
 
 def test_answers_that_were_not_granted_change_no_byte() -> None:
     made = replace(
-        releases(policy(("avg", "reading", "max")), 2),
+        releases(asking("avg", "reading", "max"), 2),
         granted=np.array([1, 2]),
         withheld=[Withheld.BUDGET] * 2,
     )
@@ -118,7 +117,7 @@ def test_answers_that_were_not_granted_change_no_byte() -> None:
 
 
 def test_private_presence_changes_no_byte() -> None:
-    made = releases(policy(("avg", "reading"), presence="private"), 5)
+    made = releases(asking("avg", "reading", presence="private"), 5)
     assert Encoder().encode(made) == Encoder().encode(replace(made, present=~made.present))
     document = json.loads(Encoder().encode(made)[0])
     assert not {"readings", "slots"} & document.keys()
@@ -126,7 +125,7 @@ def test_private_presence_changes_no_byte() -> None:
 
 
 def test_public_presence_shows_absent_slots_as_null() -> None:
-    made = releases(policy(("reading",)), 5)
+    made = releases(asking("reading"), 5)
     for document, present in zip(Encoder().encode(made), made.present.tolist(), strict=True):
         shown = json.loads(document)
         assert [slot is not None for slot in shown["values"]["reading"]] == present
@@ -135,7 +134,7 @@ def test_public_presence_shows_absent_slots_as_null() -> None:
 
 
 def test_a_window_is_written_alike_whatever_stands_beside_it() -> None:
-    made = releases(policy(), 6)
+    made = releases(USUAL, 6)
     alone = [
         Encoder().encode(
             replace(
@@ -157,12 +156,12 @@ def test_a_window_is_written_alike_whatever_stands_beside_it() -> None:
 def test_one_encoder_keeps_policies_apart() -> None:
     encoder = Encoder()
     several = [
-        releases(policy(), 2),
-        releases(policy(presence="private"), 2),
-        releases(policy(hop=20_000), 2),
-        releases(policy(min_coverage=Decimal("0.8")), 2),
-        releases(policy(("max",)), 2),
-        releases(policy(), 2),
+        releases(USUAL, 2),
+        releases(replace(USUAL, presence="private"), 2),
+        releases(replace(USUAL, hop=20_000), 2),
+        releases(replace(USUAL, min_coverage=Decimal("0.8")), 2),
+        releases(asking("max"), 2),
+        releases(USUAL, 2),
     ]
     assert [encoder.encode(made) for made in several] == [twin.encode(made) for made in several]
 
@@ -171,7 +170,7 @@ def test_one_encoder_keeps_policies_apart() -> None:
     "meter", ['"', "\\", "%s", "%%", "\x00", '"\\u0000"', "zähler", "😀", "\x7f"]
 )
 def test_meter_ids_come_back_as_they_were(meter: str) -> None:
-    (document,) = Encoder().encode(replace(releases(policy(), 1), meters=[meter]))
+    (document,) = Encoder().encode(replace(releases(USUAL, 1), meters=[meter]))
     assert json.loads(document)["meter_id"] == meter
     assert document.isascii()
 

@@ -18,7 +18,7 @@ from meteragent.stream.readings import Reason, Reject
 from meteragent.stream.releases import Withheld
 from tests.formats.payloads import Payloads
 from tests.formats.same import decode
-from tests.formats.test_encoder import QUERIES, policy, releases
+from tests.formats.test_encoder import QUERIES, USUAL, asking, releases
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ def published() -> list[dict[str, Any]]:
     documents = []
     for presence in ("public", "private"):
         for names in (QUERIES, ("avg",)):
-            made = releases(policy(names, presence=presence), 4)
+            made = releases(asking(*names, presence=presence), 4)
             some = np.array([len(names), 0, 0, len(names) - 1])
             why = [Withheld.NOTHING, Withheld.BUDGET, Withheld.COVERAGE, Withheld.BUDGET]
             documents += Encoder().encode(replace(made, granted=some, withheld=why))
@@ -107,7 +107,7 @@ def test_a_suppressed_release_holds_nothing_and_says_why() -> None:
 
 @pytest.mark.parametrize(
     "rules",
-    [policy(), policy(QUERIES, presence="private"), policy(on_exhausted="partial", grace=5)],
+    [USUAL, asking(*QUERIES, presence="private"), replace(USUAL, on_exhausted="partial", grace=5)],
 )
 def test_policies_obey_their_schema(rules: Policy) -> None:
     document = json.loads(json.dumps(rules.document()))

@@ -3,7 +3,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from local_broker import Broker
+
+from tests.integration.local_broker import Broker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

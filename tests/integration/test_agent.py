@@ -16,9 +16,6 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import NewPartitions, RecordsToDelete
 from aiokafka.errors import IllegalOperation, KafkaError, ProducerFenced
 from aiokafka.structs import OffsetAndMetadata
-from fleet import QUICK, Fleet, watching
-from load import Load, produce
-from oracle import assert_exactly_once, read
 
 from meteragent.errors import LedgerDamaged, PartitionsChanged, TopicReplaced, TopicsUnfit
 from meteragent.kafka import clients, group, restore
@@ -26,12 +23,15 @@ from meteragent.kafka.agent import Agent
 from meteragent.stream.partition import State
 from meteragent.stream.pipeline import Position
 from meteragent.watch import events
+from tests.integration.fleet import QUICK, Fleet, watching
+from tests.integration.load import Load, produce
+from tests.integration.oracle import assert_exactly_once, read
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from local_broker import Broker
+    from tests.integration.local_broker import Broker
 
 pytestmark = pytest.mark.integration
 

@@ -15,10 +15,11 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaConnectionError, TopicAuthorizationFailedError
 from aiokafka.helpers import create_ssl_context
-from local_broker import NOT_RUNNING, UNAVAILABLE, new_topic
+
+from tests.integration.local_broker import NOT_RUNNING, UNAVAILABLE, new_topic
 
 if TYPE_CHECKING:
-    from local_broker import Broker
+    from tests.integration.local_broker import Broker
 
 pytestmark = pytest.mark.integration
 

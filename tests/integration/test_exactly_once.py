@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from fleet import QUICK, Fleet, watching
-from load import Load, produce
-from local_broker import Broker
-from oracle import assert_exactly_once
+
+from tests.integration.fleet import QUICK, Fleet, watching
+from tests.integration.load import Load, produce
+from tests.integration.local_broker import Broker
+from tests.integration.oracle import assert_exactly_once
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

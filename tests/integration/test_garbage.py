@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from fleet import Agent, Fleet
-from load import AHEAD, INTERVAL
-from oracle import assert_exactly_once, read
 
 from meteragent.stream.readings import Reason
+from tests.integration.fleet import Agent, Fleet
+from tests.integration.load import AHEAD, INTERVAL
+from tests.integration.oracle import assert_exactly_once, read
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import GroupCoordinatorNotAvailableError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
-from local_broker import new_topic
 
+from tests.integration.local_broker import new_topic
 from tests.schedules.kafka_model import OFFSETS, Busy, Fenced, Identity, Kafka
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-from fleet import Agent, Fleet
 
 from deploy.grafana import draw
 from deploy.grafana.dashboards import ALL
@@ -19,6 +18,7 @@ from deploy.prometheus.rules import ALERTS
 from meteragent.config import keyfile
 from simulations.watching.load import Load, config
 from simulations.watching.prometheus import prometheus
+from tests.integration.fleet import Agent, Fleet
 
 if TYPE_CHECKING:
     from pathlib import Path

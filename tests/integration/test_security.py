@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from fleet import QUICK, Fleet
-from load import Load, produce
-from local_broker import Broker
-from oracle import assert_exactly_once
 
 from meteragent.commands.exits import Exit
+from tests.integration.fleet import QUICK, Fleet
+from tests.integration.load import Load, produce
+from tests.integration.local_broker import Broker
+from tests.integration.oracle import assert_exactly_once
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -10,12 +10,12 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
-from fleet import Fleet
 
 from meteragent.kafka.agent import Agent
 from meteragent.watch.metrics import Monitor
 from meteragent.watch.status import Status
 from meteragent.watch.web import serving
+from tests.integration.fleet import Fleet
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import NewPartitions
-from fleet import QUICK, Agent, Fleet, watching
-from load import Load, produce
-from local_broker import NOT_RUNNING, Broker
-from oracle import assert_exactly_once, assert_paid
 
 from meteragent.commands.exits import Exit
+from tests.integration.fleet import QUICK, Agent, Fleet, watching
+from tests.integration.load import Load, produce
+from tests.integration.local_broker import NOT_RUNNING, Broker
+from tests.integration.oracle import assert_exactly_once, assert_paid
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

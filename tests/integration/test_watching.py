@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from fleet import QUICK, Agent, Fleet
 from prometheus_client.parser import text_string_to_metric_families
 
 from meteragent.config import keyfile
+from tests.integration.fleet import QUICK, Agent, Fleet
 from tests.watch.browse import get
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from local_broker import Broker
+    from tests.integration.local_broker import Broker
 
 pytestmark = pytest.mark.integration
 

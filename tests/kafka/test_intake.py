@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from dataclasses import replace
 
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
@@ -10,31 +9,14 @@ from aiokafka import ConsumerRecord, TopicPartition
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.kafka.intake import Intake
-from meteragent.privacy.domain import Domain
-from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.policy import Policy, question
 from meteragent.stream.pipeline import Assigned, Pipeline, Position
 from meteragent.watch.events import BatchTaken
-
-MINUTE = 60_000
-POLICY = Policy(
-    domain=Domain(0, 1000, 10),
-    questions=(question("avg", 1, 100),),
-    size=MINUTE,
-    interval=10_000,
-    hop=MINUTE,
-    grace=0,
-    idle=0,
-    budget=10**9,
-    horizon=MINUTE,
-)
+from tests.given import KEY, MINUTE, policy
 
 
 def test_time_passes_only_once_that_is_committed() -> None:
     async def scenario() -> None:
-        pipeline = Pipeline(
-            [Assigned("", POLICY)], NoiseKey(bytes(32)), max_skew=1000, max_meters=9
-        )
+        pipeline = Pipeline([Assigned("", policy())], KEY, max_skew=1000, max_meters=9)
         reading = b'{"meter_id":"m","ts":1000,"value":400}'
         assert not list(pipeline.feed(Decoder().decode([reading], [0], [1000])))
         source = TopicPartition("readings", 0)
@@ -62,11 +44,10 @@ def test_a_long_pause_is_committed_in_portions_with_the_position_before_it(
     monkeypatch.setattr("meteragent.kafka.intake.MOST_AT_ONCE", 1)
     monkeypatch.setattr("meteragent.stream.window.WINDOWS_AT_ONCE", 200)
     meters = [f"m-{number}" for number in range(10)]
-    private = replace(POLICY, presence="private")
+    private = policy(presence="private")
 
     async def scenario() -> tuple[list[int], list[Position], list[object]]:
-        key = NoiseKey(bytes(range(32)))
-        pipeline = Pipeline([Assigned("", private)], key, max_skew=1000, max_meters=99)
+        pipeline = Pipeline([Assigned("", private)], KEY, max_skew=1000, max_meters=99)
         said: list[object] = []
         source = TopicPartition("readings", 0)
         intake = Intake(source, pipeline, Decoder(), Encoder(), said.append)

@@ -1,56 +1,36 @@
 """A pipeline is a function of its records: not of batches, crashes or rebuilds."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import islice, pairwise
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.privacy.domain import Domain
-from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.policy import Policy, per_watt, question
+from meteragent.privacy.policy import per_watt, question
 from meteragent.stream.pipeline import START, Assigned, Pipeline, Position
-from meteragent.stream.readings import Readings, Reason, Reject
+from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Step
+from tests.given import KEY, SECOND, Record, policy, readings
 
-SECOND = 1000
-KEY = NoiseKey(bytes(range(32)))
-
-
-def policy(**changes: object) -> Policy:
-    settings: dict[str, object] = {
-        "domain": Domain(0, 1000, 10),
-        "questions": (question("avg", 1, 100), question("p95", "0.5", 100)),
-        "size": 30 * SECOND,
-        "interval": 10 * SECOND,
-        "hop": 30 * SECOND,
-        "grace": 10 * SECOND,
-        "idle": 20 * SECOND,
-        "budget": per_watt("budget", 4, 100),
-        "horizon": 120 * SECOND,
-        "min_coverage": Decimal(0),
-    }
-    return Policy(**{**settings, **changes})  # type: ignore[arg-type]
-
-
+HOME = policy(
+    questions=(question("avg", 1, 100), question("p95", "0.5", 100)),
+    size=30 * SECOND,
+    grace=10 * SECOND,
+    idle=20 * SECOND,
+    budget=per_watt("budget", 4, 100),
+    horizon=120 * SECOND,
+)
 POLICIES = (
-    Assigned("", policy()),
-    Assigned("p-", policy(presence="private", size=20 * SECOND, hop=20 * SECOND)),
-    Assigned("h-", policy(hop=10 * SECOND, on_exhausted="partial", min_coverage=Decimal("0.5"))),
+    Assigned("", HOME),
+    Assigned("p-", replace(HOME, presence="private", size=20 * SECOND, hop=20 * SECOND)),
+    Assigned(
+        "h-",
+        replace(HOME, hop=10 * SECOND, on_exhausted="partial", min_coverage=Decimal("0.5")),
+    ),
 )
 METERS = ("a", "b", "p-1", "h-1", "h-2")
-
-
-@dataclass(frozen=True)
-class Record:
-    meter: str
-    timestamp: int
-    times: tuple[int, ...]
-    watts: tuple[float, ...]
-    bad: bool = False
 
 
 @st.composite
@@ -64,28 +44,13 @@ def logs(draw: st.DrawFn) -> list[Record]:
         log.append(
             Record(
                 meter=draw(st.sampled_from(METERS)),
-                timestamp=time,
-                times=tuple(start + 10 * SECOND * i for i in range(length)),
+                written=time,
+                start=start,
                 watts=tuple(draw(watts) for _ in range(length)),
                 bad=draw(st.integers(0, 9)) == 0,
             )
         )
     return log
-
-
-def batch(log: list[Record], low: int, high: int) -> Readings:
-    good = [(i, r) for i, r in enumerate(log[low:high], low) if not r.bad]
-    return Readings(
-        meters=[r.meter for _, r in good],
-        offsets=np.array([i for i, _ in good], dtype=np.int64),
-        timestamps=np.array([r.timestamp for _, r in good], dtype=np.int64),
-        counts=np.array([len(r.times) for _, r in good], dtype=np.int64),
-        starts=np.array([r.times[0] for _, r in good], dtype=np.int64),
-        intervals=np.full(len(good), 10 * SECOND),
-        watts=np.array([w for _, r in good for w in r.watts], dtype=np.float64),
-        rejects=[Reject(i, Reason.NOT_JSON) for i, r in enumerate(log[low:high], low) if r.bad],
-        next_offset=high,
-    )
 
 
 Release = tuple[str, int, int, str, str]
@@ -126,7 +91,7 @@ def straight(log: list[Record]) -> Published:
     published = Published()
     one = pipeline(published)
     for i in range(len(log)):
-        published.commit(one, one.feed(batch(log, i, i + 1)))
+        published.commit(one, one.feed(readings([log[i]], i)))
     return published
 
 
@@ -137,7 +102,7 @@ def test_any_batching_of_the_same_records_gives_the_same_releases(
     expected, published = straight(log), Published()
     one = pipeline(published)
     for low, high in pairwise([0, *sorted(min(c, len(log)) for c in cuts), len(log)]):
-        published.commit(one, one.feed(batch(log, low, high)))
+        published.commit(one, one.feed(readings(log[low:high], low)))
         if high > low:
             assert published.position.processed == high
     assert published.by_meter() == expected.by_meter()
@@ -159,7 +124,7 @@ def test_a_crash_anywhere_neither_loses_a_window_nor_releases_one_twice(
     for length, fate in [*fates, (len(log), "commit")]:
         upto = min(at + length, len(log))
         if upto > at:
-            uncommitted += one.feed(batch(log, at, upto))
+            uncommitted += one.feed(readings(log[at:upto], at))
         at = upto
         if "commit" in fate:
             published.commit(one, uncommitted)
@@ -178,18 +143,18 @@ def test_a_portion_that_was_committed_with_the_position_before_it_stays_decided(
 ) -> None:
     """Some steps of a batch, or of a tick, are committed; then everything is lost."""
     cut = min(cut, len(log) - 1)
-    late = Record("b", log[-1].timestamp + pause * SECOND, (log[-1].timestamp,), (1.0,))
+    late = Record("b", log[-1].written + pause * SECOND, log[-1].written, (1.0,))
     log = [*log, late]
     expected, published = straight(log), Published()
     one = pipeline(published)
     if cut:
-        published.commit(one, one.feed(batch(log, 0, cut)))
+        published.commit(one, one.feed(readings(log[:cut])))
     before = one.position()
-    published.commit(one, islice(one.feed(batch(log, cut, len(log))), portion))
+    published.commit(one, islice(one.feed(readings(log[cut:], cut)), portion))
     published.position = before
     published.rejects = [(at, why) for at, why in published.rejects if at < cut]
     other = pipeline(published)
-    published.commit(other, other.feed(batch(log, before.offset, len(log))))
+    published.commit(other, other.feed(readings(log[before.offset :], before.offset)))
     assert published.by_meter() == expected.by_meter()
     assert published.accounts == expected.accounts
     assert published.position == expected.position

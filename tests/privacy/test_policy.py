@@ -1,10 +1,11 @@
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
 from meteragent.errors import InvalidSetting
-from meteragent.privacy.domain import Domain
-from meteragent.privacy.policy import Policy, question
+from meteragent.privacy.policy import question
+from tests.given import SECOND, policy
 
 
 @pytest.mark.parametrize(
@@ -14,19 +15,8 @@ from meteragent.privacy.policy import Policy, question
 def test_a_window_needs_at_least_its_share_of_readings(
     coverage: str, slots: int, needed: int
 ) -> None:
-    policy = Policy(
-        domain=Domain(0, 1000, 10),
-        questions=(question("avg", 1, 100),),
-        size=slots * 1000,
-        interval=1000,
-        hop=slots * 1000,
-        grace=0,
-        idle=0,
-        budget=10**9,
-        horizon=slots * 1000,
-        min_coverage=Decimal(coverage),
-    )
-    assert policy.needed == needed
+    of = policy(size=slots * SECOND, interval=SECOND, min_coverage=Decimal(coverage))
+    assert of.needed == needed
 
 
 AVERAGE = question("avg", 1, 100)
@@ -50,18 +40,7 @@ AVERAGE = question("avg", 1, 100)
 def test_a_policy_that_makes_no_sense_is_refused_by_its_field(
     changes: dict[str, object], field: str
 ) -> None:
-    settings: dict[str, object] = {
-        "domain": Domain(0, 1000, 10),
-        "questions": (AVERAGE,),
-        "size": 6000,
-        "interval": 1000,
-        "hop": 6000,
-        "grace": 0,
-        "idle": 0,
-        "budget": 10**9,
-        "horizon": 10**6,
-    }
-    Policy(**settings)  # type: ignore[arg-type]
+    sound = policy(questions=(AVERAGE,), size=6 * SECOND, interval=SECOND)
     with pytest.raises(InvalidSetting) as refused:
-        Policy(**{**settings, **changes})  # type: ignore[arg-type]
+        replace(sound, **changes)  # type: ignore[arg-type]
     assert refused.value.field == field

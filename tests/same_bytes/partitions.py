@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder, reject_document
-from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import START, Assigned, Counts, Pipeline, Position
+from tests.given import KEY
 from tests.same_bytes.messages import SKEW
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from meteragent.stream.releases import Step
     from tests.same_bytes.messages import Message
 
-KEY = NoiseKey(bytes(range(32)))
 MOST_METERS = 20
 LARGEST = 200
 """Records of a batch."""

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.mechanism import TruncatedGeometric
 from meteragent.privacy.policy import question
 from simulations.home.appliances import USED, Use, power
@@ -24,12 +23,12 @@ from simulations.kit import product
 from simulations.kit.product import release
 from simulations.kit.statistics import Share
 from simulations.kit.traces import Trace
+from tests.given import KEY
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SEED = 20261118
-KEY = NoiseKey(bytes(range(32)))
 
 
 def draw(purpose: int = 0) -> np.random.Generator:

@@ -14,7 +14,6 @@ from meteragent.cli import main as meteragent
 from meteragent.commands.exits import Exit
 from meteragent.formats.decoder import Decoder
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.mechanism import TruncatedGeometric
 from meteragent.privacy.policy import question
 from simulations.kit.command import Run
@@ -30,8 +29,7 @@ from simulations.tv.library import Library, library, metered
 from simulations.tv.likelihood import Habits, known_home
 from simulations.tv.plugs import read, recordings, stretches
 from simulations.tv.yardstick import tv_content
-
-KEY = NoiseKey(bytes(range(32)))
+from tests.given import KEY
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from meteragent.privacy.entropy import NoiseKey
 from simulations.home.house import Home
 from simulations.home.policies import MINUTE, plain, preset
 from simulations.kit.command import SEED, Run
@@ -16,13 +15,12 @@ from simulations.kit.product import release
 from simulations.kit.traces import Trace
 from simulations.utility import feeder, pictures
 from simulations.utility.forecast import TEST, forecast
+from tests.given import KEY
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from meteragent.privacy.policy import Policy
-
-KEY = NoiseKey(bytes(range(32)))
 
 
 def run(out: Path) -> Run:

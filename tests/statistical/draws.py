@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meteragent import Domain, Entropy, NoiseKey, TruncatedGeometric
+from meteragent import Domain, Entropy, TruncatedGeometric
 from meteragent.privacy.entropy import tag
 from meteragent.privacy.query import answer, query
+from tests.given import KEY
 from tests.twins import noise as twin
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ TOP = 40
 DOMAIN = Domain(-200, 200, 10)
 TAG = np.frombuffer(tag("m-17"), dtype=np.uint8)
 EIGHT = tuple(map(query, ("avg", "min", "median", "max", "p10", "p25", "p75", "p90")))
-ENTROPY = Entropy(NoiseKey(bytes(range(32))), bytes(16))
+ENTROPY = Entropy(KEY, bytes(16))
 BATCH = 100_000
 
 
