@@ -29,10 +29,18 @@ def _topics(config: Config) -> None:
     asyncio.run(topics.refuse_unfit(config, Clients(config.kafka)))
 
 
+def _status_page(config: Config) -> None:
+    """That it could be served: its certificate, its key, and what they are locked with."""
+    from meteragent.watch.web import credentials  # noqa: PLC0415 - the server takes its time too
+
+    credentials(config.http)
+
+
 Checks = tuple[tuple[str, Callable[[Config], object]], ...]
 
 OFFLINE: Checks = (
     ("certificates and secrets", refuse_unreadable),
+    ("status page", _status_page),
     ("noise key", lambda config: config.agent.noise_key()),
 )
 ONLINE: Checks = (("brokers and topics", _topics),)

@@ -140,6 +140,13 @@ class Kafka(Settings):
     output: TopicName = setting(
         "Releases, keyed by meter.", '"meter.sanitized"', default="meter.sanitized"
     )
+    trust_timestamps: bool = setting(
+        "Take an input whose records carry their senders' time (`CreateTime`): then "
+        "`agent.max_skew` compares a reading with its sender's clock, and one that is ahead "
+        "closes everybody's windows.",
+        "true",
+        default=False,
+    )
     ledger: TopicName = setting(
         "What each meter has spent; compacted, with the partitions of `input`.",
         '"meter.ledger"',

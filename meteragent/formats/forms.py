@@ -7,11 +7,14 @@ written to Kafka in `kafka.handover.Shared`, of lines in `lines.decoder_of`, of 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
+import numpy as np
+
 from meteragent.formats.csv_encoder import CsvEncoder
 from meteragent.formats.encoder import Encoder
+from meteragent.formats.json_one import LATEST, LONGEST_METER
 from meteragent.privacy.policy import Policy
 from meteragent.stream.readings import Readings
-from meteragent.stream.releases import Releases
+from meteragent.stream.releases import Releases, Withheld
 
 
 class MessageDecoder(Protocol):
@@ -45,8 +48,27 @@ class ReleaseEncoder(Protocol):
         """
 
 
+LONGEST_CHARACTER = "\U0010ffff"
+"""No other one takes more bytes when it is escaped."""
+LONGEST_FLOAT = -2.2250738585072014e-308
+
 OUTPUTS: dict[str, Callable[[Iterable[Policy]], ReleaseEncoder]] = {
     "json": lambda _: Encoder(),
     "csv": CsvEncoder,
 }
 """What files are written in, by the name that the command line has for it."""
+
+
+def longest_release(encoder: ReleaseEncoder, policy: Policy) -> int:
+    """How many bytes a release of this policy can take at most, whatever is in it."""
+    outputs = sum(q.query.outputs(policy.slots) for q in policy.questions)
+    levels = policy.domain.watts(np.arange(policy.domain.top + 1))
+    longest = max(levels.tolist(), key=lambda watts: len(repr(watts)))
+    meter = LONGEST_CHARACTER * LONGEST_METER
+    starts, granted = np.array([LATEST]), np.array([len(policy.questions)])
+    present = np.ones((1, policy.slots), dtype=np.bool_)
+    values, unbiased = (np.full((1, outputs), watts) for watts in (longest, LONGEST_FLOAT))
+    releases = Releases(
+        policy, [meter], starts, granted, [Withheld.NOTHING], present, values, unbiased
+    )
+    return max(map(len, encoder.encode(releases)))

@@ -6,10 +6,11 @@ the same number, so that one transaction is about one partition everywhere.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import numpy as np
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
@@ -17,11 +18,20 @@ from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 from meteragent.config import Config
 from meteragent.config.kafka import Kafka
 from meteragent.errors import BrokerRefused, BrokerUnreachable, TopicsUnfit
+from meteragent.formats.encoder import Encoder
+from meteragent.formats.forms import longest_release
 from meteragent.kafka import rights
 from meteragent.kafka.clients import Clients
+from meteragent.privacy.ledger import Ledger
+from meteragent.privacy.ledger_record import dump
 from meteragent.privacy.units import format_duration
 
 FOREVER = -1
+NO_LIMIT = 2**31
+AROUND_A_RECORD = 2**10
+"""Bytes of a batch of one record that are not its value: its key, and what Kafka adds."""
+_MOST = "max.message.bytes"
+_STAMPED_BY = "message.timestamp.type"
 SOON = 100
 COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"}
 
@@ -56,7 +66,7 @@ async def create(config: Config, clients: Clients, partitions: int, replication:
     input_settings = {
         # When a record was written is the broker's word, not the sender's: a reading from
         # the future is told by it, and retention of a replay counts from today.
-        "message.timestamp.type": "LogAppendTime",
+        _STAMPED_BY: "LogAppendTime",
         "retention.ms": str(max(7 * 86_400_000, 4 * config.retention)),
     }
     wanted = [
@@ -174,6 +184,13 @@ def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
             f"kafka.input: {kafka.input} is compacted: readings would vanish; set "
             "cleanup.policy=delete"
         )
+    if settings.get(_STAMPED_BY) == "CreateTime" and not kafka.trust_timestamps:
+        problems.append(
+            f"kafka.input: records of {kafka.input} carry their senders' time: one clock that is "
+            f"ahead would close everybody's windows; set {_STAMPED_BY}=LogAppendTime, or write "
+            "kafka.trust_timestamps = true"
+        )
+    problems += [*_too_small(config, topics)]
     kept = int(settings.get("retention.ms", FOREVER))
     if kept != FOREVER and kept < config.retention:
         problems.append(
@@ -181,6 +198,29 @@ def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
             f"need {format_duration(config.retention)}; raise retention.ms"
         )
     return problems
+
+
+def _too_small(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:
+    """Topics that would not take the largest record that may have to go there.
+
+    One that is refused would be made again, and refused again, for ever.
+    """
+    kafka = config.kafka
+    encoder = Encoder()
+    for policy in config.policy:
+        release = longest_release(encoder, policy.policy)
+        account = max(map(len, dump(Ledger(policy.policy.terms, 1), np.array([0]))))
+        for stream, name, size, what in (
+            ("output", kafka.output, release, "a release"),
+            ("ledger", kafka.ledger, account, "an account"),
+        ):
+            most = int(topics[name].settings.get(_MOST, NO_LIMIT)) if name in topics else NO_LIMIT
+            if size + AROUND_A_RECORD > most:
+                yield (
+                    f"kafka.{stream}: {name} takes records of {most} bytes, {what} of "
+                    f"policy {policy.name} may have {size + AROUND_A_RECORD}; raise {_MOST}, or "
+                    "ask for less of a window"
+                )
 
 
 def _refused(kafka: Kafka, what: str, error: type[KafkaError]) -> Exception:

@@ -38,6 +38,20 @@ class Words(Protocol):
         """The word at `depth` >= 1 of one row."""
 
 
+def decay(domain: Domain, loss: int) -> Decimal:
+    """The chance of one level more of noise, for a loss in nano-units per watt.
+
+    InvalidSetting: so little noise is left that thresholds could not tell it from none.
+    """
+    with localcontext(Context(prec=DIGITS)):
+        alpha = (-Decimal(loss) / NANO * domain.step).exp()
+        if alpha * 2 ** (WORDS * WORD_BITS) < 1:
+            raise InvalidSetting(
+                "epsilon", "is so large that no noise is left", "write a smaller one"
+            )
+        return alpha
+
+
 class TruncatedGeometric:
     """Two-sided geometric noise on a level, clamped to the domain.
 
@@ -49,12 +63,8 @@ class TruncatedGeometric:
     def __init__(self, domain: Domain, epsilon: type_of_decimal) -> None:
         self.domain = domain
         self.nano = nano("epsilon", epsilon)
+        self.alpha = decay(domain, self.nano)
         with localcontext(Context(prec=DIGITS)):
-            self.alpha = (-Decimal(self.nano) / NANO * domain.step).exp()
-            if self.alpha * 2 ** (WORDS * WORD_BITS) < 1:
-                raise InvalidSetting(
-                    "epsilon", "is so large that no noise is left", "write a smaller one"
-                )
             self._thresholds = _thresholds(domain.top, self.alpha)
         self._rate = float(self.epsilon * domain.step)
         self._high = np.array([t >> _BELOW_FIRST for t in self._thresholds], dtype=np.uint64)

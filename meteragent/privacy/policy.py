@@ -11,6 +11,7 @@ from typing import Any, Literal
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO, decimal, nano
+from meteragent.privacy.mechanism import decay
 from meteragent.privacy.query import Query, query
 from meteragent.privacy.terms import Terms
 from meteragent.privacy.windows import Frame
@@ -87,6 +88,8 @@ class Policy:
                 "would tell of presence, which is private",
                 'leave it out, or write presence = "public"',
             )
+        for asked in self.questions:
+            decay(self.domain, asked.nano)  # refuses what would be no noise
         self.terms  # noqa: B018 - refuses what no ledger can keep
 
     def _refuse_crooked_windows(self) -> None:

@@ -55,8 +55,8 @@ class Page:
 @asynccontextmanager
 async def serving(http: Http, pages: Mapping[str, Page]) -> AsyncIterator[str]:
     """Serve pages by their paths for as long as the block lasts; gives the address."""
-    tls = _tls(http)
-    server = _Server(pages, _login(http), asyncio.get_running_loop())
+    tls, login = credentials(http)
+    server = _Server(pages, login, asyncio.get_running_loop())
     times = {"ssl_handshake_timeout": REQUEST_SECONDS, "ssl_shutdown_timeout": LINGER_SECONDS}
     with _loop_of_its_own() as loop:
         listen = asyncio.start_server(
@@ -78,6 +78,11 @@ async def serving(http: Http, pages: Mapping[str, Page]) -> AsyncIterator[str]:
             yield address
         finally:
             await _on(loop, server.hang_up(listening))
+
+
+def credentials(http: Http) -> tuple[ssl.SSLContext | None, bytes | None]:
+    """What proves the server to readers, and readers to the server. Raises what is wrong."""
+    return _tls(http), _login(http)
 
 
 def _cannot_listen(http: Http, error: OSError) -> InvalidSetting:

@@ -400,6 +400,10 @@ SECURITY = "[kafka.security]\n"
         (one_policy(epsilon="[1]"), "policy[0].epsilon: list is not an exact decimal; write"),
         (one_policy(epsilon="inf"), "policy[0].epsilon: not a finite decimal"),
         (one_policy(epsilon='"1e-99999999"'), "policy[0].epsilon: has more than 12 decimal"),
+        (
+            one_policy(epsilon='"1000"', radius='"1W"', budget='"1000"'),
+            "policy[0].epsilon: is so large that no noise is left; write a smaller one",
+        ),
         (one_policy(radius="0"), "policy[0].radius: must be positive; write"),
         (one_policy(budget="0"), "policy[0].budget: is below 0.000000001 per watt"),
         (

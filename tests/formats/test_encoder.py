@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meteragent.formats.encoder import Encoder, reject_document
+from meteragent.formats.forms import longest_release
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.policy import Policy, question
 from meteragent.stream.readings import Reason, Reject
@@ -181,3 +182,24 @@ def test_a_reject_tells_where_and_why_only() -> None:
         b'{"schema":"meteragent.reject/1","topic":"meter.readings","partition":3,'
         b'"offset":17,"reason":"bad_value"}'
     )
+
+
+@given(decided(), st.floats(allow_nan=False, allow_infinity=False))
+def test_no_release_is_longer_than_the_longest(made: Releases, unbiased: float) -> None:
+    made = replace(made, unbiased=np.full_like(made.unbiased, unbiased))
+    longest = longest_release(Encoder(), made.policy)
+    assert all(len(document) <= longest for document in Encoder().encode(made))
+
+
+def test_the_longest_release_is_one_that_there_can_be() -> None:
+    """Else a topic that takes every release would be refused."""
+    rules = asking("reading")
+    made = replace(
+        releases(rules, 1),
+        meters=["\U0001f4a1" * 128],
+        present=np.ones((1, rules.slots), dtype=np.bool_),
+        values=np.full((1, rules.slots), 23_999.5),
+        unbiased=np.full((1, rules.slots), -0.0012345678901234567),
+    )
+    (document,) = Encoder().encode(made)
+    assert len(document) > 0.95 * longest_release(Encoder(), rules)

@@ -110,6 +110,9 @@ def test_topics_that_are_made_are_fit(config: Config) -> None:
         ("ledger", {"cleanup_policy": "delete"}, "what is in it would be deleted"),
         ("input", {"cleanup_policy": "compact"}, "readings would vanish"),
         ("input", {"retention_ms": "5000"}, "keeps records for 5s, open windows need 10s"),
+        ("input", {"message_timestamp_type": "CreateTime"}, "kafka.trust_timestamps = true"),
+        ("output", {"max_message_bytes": "2000"}, "takes records of 2000 bytes, a release of"),
+        ("ledger", {"max_message_bytes": "1000"}, "takes records of 1000 bytes, an account of"),
     ],
 )
 def test_settings_that_break_the_promise_are_refused(
@@ -210,5 +213,17 @@ def test_readings_may_be_compressed_in_any_way(config: Config, compression: str)
         now = int(time.time()) // 10 * 10_000 - 60_000
         await write_readings(config, now, compression)
         assert len(await run_until(config, len(METERS), now)) == len(METERS)
+
+    asyncio.run(scenario())
+
+
+def test_an_input_whose_senders_are_trusted_is_taken(config: Config) -> None:
+    async def scenario() -> None:
+        clients = Clients(config.kafka)
+        await topics.create(config, clients, partitions=1, replication=1)
+        await alter(config, config.kafka.input, message_timestamp_type="CreateTime")
+        assert "trust_timestamps" in await refused(config)
+        trusting = config.kafka.model_copy(update={"trust_timestamps": True})
+        assert await topics.refuse_unfit(config.model_copy(update={"kafka": trusting}), clients)
 
     asyncio.run(scenario())
