@@ -31,23 +31,35 @@ class Place:
 def places(parser: ArgumentParser, path: str = "") -> Iterator[Place]:
     """All places, the outer ones first."""
     path = path or parser.prog
-    groups = [a for a in parser._actions if isinstance(a, _SubParsersAction)]  # noqa: SLF001
     options = [a for a in parser._actions if a.option_strings]  # noqa: SLF001
-    alone = [a for a in parser._actions if not a.option_strings and a.choices]  # noqa: SLF001
-    yield Place(
-        path,
-        tuple((c.dest, c.help or "") for group in groups for c in group._choices_actions),  # noqa: SLF001
-        tuple((flag, _meaning(a)) for a in options for flag in a.option_strings),
-        tuple(
-            (tuple(a.option_strings), tuple(map(str, a.choices or ())))
-            for a in options
-            if a.nargs != 0
-        ),
-        tuple(str(choice) for a in alone if a not in groups for choice in a.choices or ()),
-    )
+    others = [a for a in parser._actions if not a.option_strings]  # noqa: SLF001
+    groups = [a for a in others if isinstance(a, _SubParsersAction)]
+    yield Place(path, _commands(groups), _flags(options), _valued(options), _words(others))
     for group in groups:
         for name, inner in group.choices.items():
             yield from places(inner, f"{path} {name}")
+
+
+def _commands(groups: "list[_SubParsersAction[ArgumentParser]]") -> Offers:
+    commands = [command for group in groups for command in group._choices_actions]  # noqa: SLF001
+    return tuple((command.dest, command.help or "") for command in commands)
+
+
+def _flags(options: list[Action]) -> Offers:
+    return tuple((flag, _meaning(option)) for option in options for flag in option.option_strings)
+
+
+def _valued(options: list[Action]) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    return tuple((tuple(a.option_strings), _choices(a)) for a in options if a.nargs != 0)
+
+
+def _words(others: list[Action]) -> tuple[str, ...]:
+    alone = [action for action in others if not isinstance(action, _SubParsersAction)]
+    return tuple(choice for action in alone for choice in _choices(action))
+
+
+def _choices(action: Action) -> tuple[str, ...]:
+    return tuple(map(str, action.choices or ()))
 
 
 def script(shell: str, parser: ArgumentParser) -> str:
