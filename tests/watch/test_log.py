@@ -316,10 +316,9 @@ def test_every_event_of_ours_is_a_literal_and_every_field_is_listed() -> None:
         assert {keyword.arg for keyword in call.keywords} <= allowed, place
 
 
-def test_a_library_that_repeats_itself_is_heard_once_a_second() -> None:
-    stream = io.StringIO()
-    log.configure(stream=stream)
+def test_a_library_that_repeats_itself_is_heard_once_a_second(said: io.StringIO) -> None:
+    log.configure(stream=said)
     for _ in range(400):
         logging.getLogger("aiokafka.conn").error("connect failed")
     logging.getLogger("aiokafka.conn").error("another place is heard")
-    assert len(stream.getvalue().splitlines()) == 2
+    assert len(said.getvalue().splitlines()) == 2
