@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
 from http import HTTPStatus
+from operator import itemgetter
 
 COMMON = {
     "Cache-Control": "no-store",
@@ -57,12 +58,11 @@ def parsed(head: bytes) -> Request:
         raise BadRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
     first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     asked = _REQUEST.fullmatch(first)
-    found = [_FIELD.fullmatch(line) for line in lines]
-    if not asked or not all(found):
+    if not asked:
         raise BadRequest(HTTPStatus.BAD_REQUEST)
-    fields = [(f[1].lower(), f[2].rstrip(" \t")) for f in found if f]
-    headers, names = dict(fields), [name for name, _ in fields]
     method, target, version = asked.groups()
+    fields = _fields(lines)
+    headers, names = dict(fields), [*map(itemgetter(0), fields)]
     nameless = version == "1" and "host" not in headers
     if nameless or any(names.count(name) > 1 for name in _SINGLE):
         raise BadRequest(HTTPStatus.BAD_REQUEST)
@@ -71,6 +71,13 @@ def parsed(head: bytes) -> Request:
     if method not in {"GET", "HEAD"}:
         raise BadRequest(HTTPStatus.METHOD_NOT_ALLOWED, Allow="GET, HEAD")
     return Request(method, target.partition("?")[0], headers)
+
+
+def _fields(lines: list[str]) -> list[tuple[str, str]]:
+    found = [_FIELD.fullmatch(line) for line in lines]
+    if not all(found):
+        raise BadRequest(HTTPStatus.BAD_REQUEST)
+    return [(f[1].lower(), f[2].rstrip(" \t")) for f in found if f]
 
 
 def encoded(answer: Response, *, body: bool) -> bytes:
