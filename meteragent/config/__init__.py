@@ -1,4 +1,13 @@
-"""The configuration: frozen models, read from TOML and the environment."""
+"""The configuration: frozen models, read from TOML and the environment.
+
+fields      the kinds of values, each read strictly
+secretfile, secrets, keyfile    files that only their owner may read
+policy, presets    what is released of which meters, and what somebody wants to hide
+kafka, model    all the other settings, and the whole
+tree        tables and settings, found by walking the models
+problems, load    TOML and environment -> `Config`, or every problem at once
+reference   every setting, explained
+"""
 
 from meteragent.config.load import from_document as from_document
 from meteragent.config.load import load as load

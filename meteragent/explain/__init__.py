@@ -2,7 +2,8 @@
 
 leakage     what a release tells at most, and what a reader makes of it
 loads       everyday loads, and how well all releases together can tell them
-explain     a policy -> `document`: numbers, and sentences that say what they mean
+document    what is said of a policy
+explain     a policy -> this document: numbers, and sentences that say what they mean
 advice      what is doubtful about a policy
 accounts    what was spent, what is left, when it comes back
 words       numbers as people read them

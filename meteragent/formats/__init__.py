@@ -1,8 +1,13 @@
 """Bytes to columns and back. Pure.
 
-decoder     a batch of messages -> columns: `json_many` at once, `json_one` by itself
-lines       blocks of lines -> columns: `csv_header`, `csv_rows` and `times` for CSV
-encoder     releases -> JSON, `csv_encoder` -> CSV
-forms       what each of these has to do, and which is chosen
+forms       what a format has to do, and which are chosen from
+json_one    what one record means
+json_many   many records parsed together, wherever nothing is unusual
+decoder     a batch of messages -> columns, by these two
+times       times as exports write them
+csv_header, csv_rows    lines of CSV -> columns
+lines       blocks of lines -> columns, whatever the lines are
+encoder     releases -> JSON
+csv_encoder    releases -> CSV
 schema      what is written and read, as JSON Schema
 """

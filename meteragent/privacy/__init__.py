@@ -2,10 +2,11 @@
 
 exact, units, arrays    numbers: exact decimals, durations and powers, columns
 domain      watts <-> levels of a public grid
+windows     which window: from when to when it lasts, and how many slots it has
 query       windows -> levels, by laws that the whole guarantee rests on
 mechanism   level -> noisy level, with the proofs in `mechanism.md`
 entropy     the words that noise is made of: a keyed function of what is answered
+terms, ledger, ledger_record    accounts: what was spent, what may be spent, as bytes
 policy      what is released of a window, at what price
 release     windows that are paid for -> values
-terms, ledger, ledger_record    accounts: what was spent, what may be spent, as bytes
 """

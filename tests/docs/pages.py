@@ -1,4 +1,7 @@
-"""The reference pages, written from the code: `python -m tests.docs.pages` writes them anew."""
+"""What is written from the code: `python -m tests.docs.pages` writes it anew.
+
+The reference pages as a whole; of the README and CONTRIBUTING what stands between two marks.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,16 @@ from meteragent.commands.exits import Exit
 from meteragent.commands.parser import parser
 from meteragent.commands.schema import SCHEMAS
 from meteragent.config.reference import reference
+from meteragent.stream.partition import diagram
+from tests.docs.house import house, rooms
 from tests.docs.metrics_page import metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FOLDER = Path(__file__).parents[2] / "deploy" / "reference"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "deploy" / "reference"
+DRAWN_IN = (ROOT / "README.md", ROOT / "CONTRIBUTING.md")
 _SCHEMAS = """\
 # Messages
 
@@ -46,6 +53,20 @@ def pages() -> dict[str, str]:
         "metrics.md": metrics(),
         "schemas.md": schemas(),
     }
+
+
+def drawn_anew(page: str) -> str:
+    """A page, with what stands between marks drawn from the code as it is."""
+    for name, drawn in (("house", house), ("rooms", rooms), ("life", _life)):
+        begin, end = f"<!-- {name}: drawn from the code -->\n", f"<!-- end of {name} -->"
+        if begin in page:
+            before, _, rest = page.partition(begin)
+            page = f"{before}{begin}{drawn()}{end}{rest.partition(end)[2]}"
+    return page
+
+
+def _life() -> str:
+    return f"```mermaid\n{diagram()}```\n"
 
 
 def commands() -> str:
@@ -94,3 +115,5 @@ def schemas() -> str:
 if __name__ == "__main__":
     for file, content in pages().items():
         (FOLDER / file).write_text(content, "utf-8")
+    for path in DRAWN_IN:
+        path.write_text(drawn_anew(path.read_text("utf-8")), "utf-8")

@@ -12,7 +12,8 @@ from meteragent.commands.shells import places
 from meteragent.config import load
 from meteragent.formats.schema import reading_schema, release_schema
 from meteragent.stream.partition import diagram
-from tests.docs.pages import FOLDER, pages
+from tests.docs.house import house
+from tests.docs.pages import DRAWN_IN, FOLDER, drawn_anew, pages
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -45,7 +46,15 @@ def test_every_file_that_is_linked_is_there() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_the_diagram_is_drawn_from_the_table() -> None:
+@pytest.mark.parametrize("path", DRAWN_IN, ids=lambda path: path.name)
+def test_what_is_drawn_from_the_code_is_fresh(path: Path) -> None:
+    """If not: python -m tests.docs.pages"""
+    page = path.read_text("utf-8")
+    assert drawn_anew(page) == page
+
+
+def test_the_readme_shows_the_house_and_the_life_of_a_partition() -> None:
+    assert house() in README
     assert diagram() in blocks("mermaid")
 
 
