@@ -26,10 +26,23 @@ def counted(counts: Integers) -> Integers:
     return nth
 
 
+def begins(rows: Integers) -> Mask:
+    """Whether a run of equal rows begins here."""
+    begin = np.ones(len(rows), dtype=np.bool_)
+    np.not_equal(rows[1:], rows[:-1], out=begin[1:])
+    return begin
+
+
 def run_starts(rows: Integers) -> Integers:
     """Where each run of equal rows begins."""
-    starts: Integers = np.flatnonzero(np.diff(rows, prepend=-1))
+    starts: Integers = np.flatnonzero(begins(rows))
     return starts
+
+
+def stretches(flat: NDArray[np.signedinteger], length: int) -> NDArray[np.signedinteger]:
+    """`stretches[cell, nth]`: so many values from each cell on, of the same memory."""
+    shape, step = (len(flat) - length + 1, length), flat.itemsize
+    return np.ndarray(shape, flat.dtype, flat, strides=(step, step))
 
 
 def alike(values: Integers) -> list[Integers]:

@@ -33,15 +33,15 @@ class Ledger:
 
     def __init__(self, terms: Terms, accounts: int = 0) -> None:
         self.terms = terms
-        self.ring = terms.span + REACH_BACK
+        self.buckets_kept = terms.span + REACH_BACK
         self._span = terms.span
         self._bucket = terms.bucket
         self.unit = terms.unit
         self._budget = terms.budget // self.unit
         self._prices = np.cumsum([0, *terms.costs], dtype=np.int64) // self.unit
         kind = next(k for k in (np.int16, np.int32, np.int64) if self._budget < np.iinfo(k).max)
-        self.buckets = np.zeros((0, self.ring), dtype=kind)
-        """buckets[account, bucket % ring]: what was spent, in units, or `full`"""
+        self.buckets = np.zeros((0, self.buckets_kept), dtype=kind)
+        """buckets[account, bucket % buckets_kept]: what was spent, in units, or `full`"""
         self.full = full(self.buckets.dtype, self.unit)
         self.head = np.zeros(0, dtype=np.int64)
         """The newest bucket of each account."""
@@ -91,7 +91,7 @@ class Ledger:
         price = self._prices[granted]
         paying = np.flatnonzero(granted > 0)
         accounts, buckets, price = accounts[paying], buckets[paying], price[paying]
-        self.buckets[accounts, buckets % self.ring] += price.astype(self.buckets.dtype)
+        self.buckets[accounts, buckets % self.buckets_kept] += price.astype(self.buckets.dtype)
         self.spent[accounts] += np.where(buckets > self.head[accounts] - self._span, price, 0)
         return granted
 
@@ -117,7 +117,7 @@ class Ledger:
         return np.where(behind > REACH_BACK, -1, self._budget - fullest)
 
     def _at(self, accounts: Integers, buckets: Integers) -> Integers:
-        return self.buckets[accounts, buckets % self.ring].astype(np.int64)
+        return self.buckets[accounts, buckets % self.buckets_kept].astype(np.int64)
 
     def _advance(self, accounts: Integers, buckets: Integers) -> None:
         """Move heads forward to `buckets`, letting what falls out of the span go."""
@@ -127,12 +127,12 @@ class Ledger:
             accounts, buckets = accounts[behind], buckets[behind]
             head = self.head[accounts] + 1
             self.spent[accounts] -= self._at(accounts, head - self._span)
-            self.buckets[accounts, head % self.ring] = 0
+            self.buckets[accounts, head % self.buckets_kept] = 0
             self.head[accounts] = head
 
     def _start_anew(self, accounts: Integers, buckets: Integers) -> None:
         """Accounts that are new, or were silent for longer than a ring."""
-        anew = buckets - self.head[accounts] >= self.ring
+        anew = buckets - self.head[accounts] >= self.buckets_kept
         accounts, buckets = accounts[anew], buckets[anew]
         self.buckets[accounts[self.head[accounts] != NEVER]] = 0
         self.spent[accounts] = 0
@@ -175,18 +175,22 @@ class Ledger:
             accounts[-1] - accounts[0] == len(accounts) - 1 and (np.diff(accounts) == 1).all()
         )
         rows = self.buckets[accounts[0] : accounts[-1] + 1] if in_a_row else self.buckets[accounts]
-        begin = first % self.ring
+        begin = first % self.buckets_kept
         total: Integers = np.einsum("ab->a", rows[:, begin : begin + count], dtype=np.int64)
-        if begin + count > self.ring:
-            total += np.einsum("ab->a", rows[:, : begin + count - self.ring], dtype=np.int64)
+        if begin + count > self.buckets_kept:
+            total += np.einsum(
+                "ab->a", rows[:, : begin + count - self.buckets_kept], dtype=np.int64
+            )
         return total
 
     def history(self, account: int) -> dict[int, int]:
         """Bucket start in milliseconds -> nano-units spent, for every bucket that spent."""
         head, width = int(self.head[account]), self._bucket
-        buckets = range(head, head - self.ring, -1)
+        buckets = range(head, head - self.buckets_kept, -1)
         spent = {
-            b * width: min(self.unit * int(self.buckets[account, b % self.ring]), MOST_BUDGET)
+            b * width: min(
+                self.unit * int(self.buckets[account, b % self.buckets_kept]), MOST_BUDGET
+            )
             for b in buckets
         }
         return {start: nano for start, nano in spent.items() if nano}
@@ -208,8 +212,8 @@ class Ledger:
 
     def recount(self, accounts: Integers) -> None:
         """Add up the span of these accounts anew, after their buckets were written."""
-        behind = self.head[accounts][:, np.newaxis] - np.arange(self._span, self.ring)
-        out_of_span = self.buckets[accounts[:, np.newaxis], behind % self.ring]
+        behind = self.head[accounts][:, np.newaxis] - np.arange(self._span, self.buckets_kept)
+        out_of_span = self.buckets[accounts[:, np.newaxis], behind % self.buckets_kept]
         everything = self.buckets[accounts].sum(axis=1, dtype=np.int64)
         self.spent[accounts] = everything - out_of_span.sum(axis=1, dtype=np.int64)
 

@@ -36,13 +36,13 @@ def dump(ledger: Ledger, accounts: Integers) -> list[bytes]:
     """Write these accounts as records, in their order."""
     records: list[bytes] = []
     item = ledger.buckets.dtype.itemsize
-    layout = _layout(ledger.ring, item)
+    layout = _layout(ledger.buckets_kept, item)
     for first in range(0, len(accounts), _CHUNK):
         some = accounts[first : first + _CHUNK]
         table = np.empty(len(some), dtype=layout)
         table["magic"] = MAGIC
         table["item"] = item
-        table["ring"] = ledger.ring
+        table["ring"] = ledger.buckets_kept
         table["bucket"] = ledger.terms.bucket
         table["reach"] = ledger.terms.reach
         table["unit"] = ledger.unit
@@ -74,7 +74,7 @@ def _enter(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) -> None
     spent, kept_as = parsed["spent"], parsed[["bucket", "reach", "unit"]][0].item()
     if (spent.dtype, spent.shape[1], *kept_as) == (
         ledger.buckets.dtype,
-        ledger.ring,
+        ledger.buckets_kept,
         ledger.terms.bucket,
         ledger.terms.reach,
         ledger.unit,
@@ -116,7 +116,7 @@ def _bill_again(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) ->
     through = -(-np.cumsum(owed, axis=0) // ledger.unit)
     bills = np.minimum(np.diff(through, axis=0, prepend=0), ledger.full)
     ours = newest - np.arange(span)[:, np.newaxis]
-    ledger.buckets[accounts, ours % ledger.ring] = bills
+    ledger.buckets[accounts, ours % ledger.buckets_kept] = bills
     ledger.head[accounts] = newest + REACH_BACK
 
 

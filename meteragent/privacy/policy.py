@@ -14,7 +14,7 @@ from meteragent.privacy.exact import NANO, decimal, nano
 from meteragent.privacy.mechanism import decay
 from meteragent.privacy.query import Query, query
 from meteragent.privacy.terms import Terms
-from meteragent.privacy.windows import Frame
+from meteragent.privacy.windows import Frame, Windows
 
 RELEASE_SCHEMA = "meteragent.release/1"
 POLICY_SCHEMA = "meteragent.policy/1"
@@ -128,6 +128,11 @@ class Policy:
     def needed(self) -> int:
         """How many readings a window needs to be released where presence is public."""
         return max(1, ceil(self.min_coverage * self.slots))
+
+    @cached_property
+    def windows(self) -> Windows:
+        """From when to when they last, and which slots they have."""
+        return Windows(self.size, self.hop, self.interval)
 
     @cached_property
     def frame(self) -> Frame:

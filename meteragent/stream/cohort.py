@@ -11,11 +11,11 @@ from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.ledger_record import dump
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.release import Releaser
-from meteragent.stream.closing import Closed
 from meteragent.stream.releases import Releases, Step, Withheld
+from meteragent.stream.strips import Closed
 from meteragent.stream.window import Store
 
-_COLUMNS = 4  # of a meter besides its rings: head, spent, released_until, next
+_COLUMNS = 4  # of a meter besides its slots and buckets: head, spent, released_until, next
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +76,14 @@ class Cohort:
 
     def holding(self) -> Holding:
         """What there is."""
-        ledger, ring = self.ledger, self.store.ring
-        account = ledger.ring * ledger.buckets.itemsize + ledger.head.itemsize * _COLUMNS
+        ledger, slots = self.ledger, self.store.open_slots
+        account = ledger.buckets_kept * ledger.buckets.itemsize + ledger.head.itemsize * _COLUMNS
         return Holding(
             self.policy,
             len(self.meters),
             ledger,
-            ring.open_blocks(),
-            ring.bytes_per_row + account + TAG_BYTES,
+            slots.open_hops(),
+            slots.bytes_per_row + account + TAG_BYTES,
         )
 
     def decide(self, closed: Closed) -> Step:

@@ -152,7 +152,7 @@ class Pipeline:
 
     def position(self) -> Position:
         """Where to go on, once everything before has been published."""
-        needed = [old for cohort in self._cohorts if (old := cohort.store.ring.oldest())]
+        needed = [old for cohort in self._cohorts if (old := cohort.store.open_slots.oldest())]
         offset, clock = min(needed, default=(self._processed, self._clock))
         self._ticked = [tick for tick in self._ticked if tick[0] > offset][-MOST_TICKS:]
         ticks = (*self._ticked, *self._announced)
@@ -236,6 +236,7 @@ class Pipeline:
                     readings.counts,
                     np.cumsum(readings.counts) - readings.counts,
                     cohort.store.policy.domain.levels(readings.watts),
+                    np.zeros_like(rows),
                 )
                 yield cohort, records if len(mine) == len(homes) else records.where(mine)
 

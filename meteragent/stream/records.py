@@ -1,8 +1,7 @@
-"""Records and readings as columns, and how records are put into slots."""
+"""Records of readings as columns, and how they are put into slots."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +26,8 @@ class Records:
     """Where the level of each record's first reading stands; the others follow."""
     levels: Levels
     """Of these records and of others."""
+    open_to: Integers
+    """The first window still open to each record; of no meaning until `window` has found it."""
 
     @property
     def ends(self) -> Integers:
@@ -34,7 +35,7 @@ class Records:
         ends: Integers = self.starts + self.intervals * (self.counts - 1)
         return ends
 
-    def where(self, chosen: Integers) -> "Records":
+    def where(self, chosen: Integers | slice) -> "Records":
         """Some of them, in this order."""
         return Records(
             self.rows[chosen],
@@ -45,20 +46,37 @@ class Records:
             self.counts[chosen],
             self.firsts[chosen],
             self.levels,
+            self.open_to[chosen],
         )
 
-    def cut(self, times: Integers) -> tuple["Records", "Records"]:
-        """Each record's readings before its own one of these times, and the others."""
-        early = np.clip(-((self.starts - times) // self.intervals), 0, self.counts)
-        return self._part(np.zeros_like(early), early), self._part(early, self.counts)
+    def of_rows(self, first: int, last: int) -> "Records":
+        """Those of the rows from one to another. Precondition: sorted by row."""
+        return self.where(slice(*np.searchsorted(self.rows, [first, last + 1]).tolist()))
+
+    def until(self, times: Integers) -> "Records":
+        """Each record's readings before its own one of these times."""
+        return self._part(np.zeros_like(self.counts), self._before(times))
+
+    def since(self, times: Integers) -> "Records":
+        """The others."""
+        return self._part(self._before(times), self.counts)
+
+    def _before(self, times: Integers) -> Integers:
+        """How many of each record's readings are before its own one of these times."""
+        before = np.where(self.ends < times, self.counts, 0)
+        torn = np.flatnonzero((self.starts < times) & (before == 0))
+        before[torn] = -((self.starts[torn] - times[torn]) // self.intervals[torn])
+        return before
 
     def _part(self, first: Integers, end: Integers) -> "Records":
         """From one reading of each record to another, of those where this is any."""
-        some = np.flatnonzero(first < end)
-        part = self.where(some)
-        skipped, left = first[some], (end - first)[some]
+        left = end - first
+        if (left == self.counts).all():
+            return self
+        some = np.flatnonzero(left > 0)
+        part, skipped = self.where(some), first[some]
         starts, firsts = part.starts + part.intervals * skipped, part.firsts + skipped
-        return replace(part, starts=starts, counts=left, firsts=firsts)
+        return replace(part, starts=starts, counts=left[some], firsts=firsts)
 
     def spread(self) -> tuple["Each", Integers]:
         """How a column is spread over the readings, and which of its record each of them is.
@@ -73,15 +91,8 @@ class Records:
     def _each(self, column: Integers) -> Integers:
         return np.repeat(column, self.counts)
 
-    def singly(self) -> "Arrivals":
-        """The same, each reading by itself."""
-        each, nth = self._each, counted(self.counts)
-        times, before = each(self.starts) + each(self.intervals) * nth, each(self.before)
-        levels = self.levels[each(self.firsts) + nth]
-        clock = np.maximum(before, times)
-        return Arrivals(each(self.rows), times, levels, each(self.offsets), before, clock)
 
-
+NONE = Records(*(np.empty(0, dtype=np.int64),) * 9)
 Each = Callable[[Integers], Integers]
 
 
@@ -90,104 +101,87 @@ def _as_rows(column: Integers) -> Integers:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrivals:
-    """Readings in record order; an entry each."""
+class Places:
+    """Where records are put: each into a row of slots; rows stand one after the other."""
 
     rows: Integers
-    times: Integers
-    levels: Levels
-    offsets: Integers
-    """Where the reading's record stands."""
-    before: Integers
-    """The partition's clock before that record."""
-    clock: Integers
-    """The partition's clock with this reading."""
-
-    @property
-    def latest(self) -> int:
-        """The newest clock of all."""
-        return int(self.clock.max())
-
-    def where(self, chosen: Mask | Integers) -> "Arrivals":
-        """Some of them."""
-        return Arrivals(
-            self.rows[chosen],
-            self.times[chosen],
-            self.levels[chosen],
-            self.offsets[chosen],
-            self.before[chosen],
-            self.clock[chosen],
-        )
-
-
-class Places(NamedTuple):
-    """Where records are put in rows of slots, an entry each."""
-
-    rows: Integers
+    """The cell at which the record's row begins."""
     first: Integers
     """How far from the first slot of its row the record's first reading stands."""
     shift: Integers
     """Where in the row its first slot is: what would be beyond the end is at the beginning."""
+    length: int
+    """Of a row, if its first slot is not at the beginning."""
+    interval: int
+
+    def where(self, chosen: Integers) -> "Places":
+        """Those of some records."""
+        rows, first, shift = self.rows[chosen], self.first[chosen], self.shift[chosen]
+        return Places(rows, first, shift, self.length, self.interval)
 
 
-def fill(levels: Levels, records: Records, places: Places, interval: int) -> tuple[int, int]:
-    """Put records into `levels[row, slot]`; answer how many hold a value, and how many stay.
+def fill(
+    cells: Levels, records: Records, places: Places, open_to: Integers | None = None
+) -> tuple[int, int]:
+    """Put records into their places; answer how many hold a value, and how many stay.
 
-    Of several values for one slot the first stays. Precondition: they all lie in their rows.
+    Of several values for one slot the first stays. If `open_to[cell]` is asked for, a slot is
+    as open as the record whose value it holds. Precondition: they all lie in their rows.
     """
-    doubtful = _may_meet(records, places, interval, levels.shape[1])
+    doubtful = _may_meet(records, places)
     if doubtful.all() or not doubtful.any():
-        return _fill(levels, records, places, interval, first_wins=bool(doubtful.any()))
+        return _fill(cells, records, places, open_to, first_wins=bool(doubtful.any()))
     holding = stay = 0
     for some, first_wins in ((np.flatnonzero(~doubtful), False), (np.flatnonzero(doubtful), True)):
-        chosen = Places(*(column[some] for column in places))
-        found = _fill(levels, records.where(some), chosen, interval, first_wins=first_wins)
+        found = _fill(
+            cells, records.where(some), places.where(some), open_to, first_wins=first_wins
+        )
         holding, stay = holding + found[0], stay + found[1]
     return holding, stay
 
 
 def _fill(
-    levels: Levels, records: Records, places: Places, interval: int, *, first_wins: bool
+    cells: Levels, records: Records, places: Places, open_to: Integers | None, *, first_wins: bool
 ) -> tuple[int, int]:
     each, nth = records.spread()
-    flat, cells = levels.reshape(-1), _cells(records, places, interval, levels.shape[1], each, nth)
+    at = _cells(records, places, each, nth)
     values = records.levels[each(records.firsts) + nth]
     holding = held(values)
-    fresh = flat[cells] == ABSENT
+    fresh = cells[at] == ABSENT
     fresh &= values != ABSENT
+    if open_to is not None:
+        put_first(open_to, at[fresh], np.broadcast_to(each(records.open_to), at.shape)[fresh])
     if not fresh.all():
-        cells, values = cells[fresh], values[fresh]
+        at, values = at[fresh], values[fresh]
     if first_wins:
-        cells = cells.reshape(-1)
-        put_first(flat, cells, values.reshape(-1))
-        return holding, distinct(cells)
-    flat[cells] = values
-    return holding, cells.size
+        at = at.reshape(-1)
+        put_first(cells, at, values.reshape(-1))
+        return holding, distinct(at)
+    cells[at] = values
+    return holding, at.size
 
 
-def _cells(
-    records: Records, places: Places, interval: int, width: int, each: Each, nth: Integers
-) -> Integers:
-    """Where the readings stand in the flat rows."""
-    if (records.intervals == interval).all():
+def _cells(records: Records, places: Places, each: Each, nth: Integers) -> Integers:
+    """Where the readings stand."""
+    if (records.intervals == places.interval).all():
         after = nth
     else:
-        into = records.starts % interval
-        after = (each(into) + each(records.intervals) * nth) // interval
+        into = records.starts % places.interval
+        after = (each(into) + each(records.intervals) * nth) // places.interval
     cells = each(places.first + places.shift) + after
     if places.shift.any():
-        cells -= width * (cells >= width)
-    cells += each(places.rows * width)
+        cells -= places.length * (cells >= places.length)
+    cells += each(places.rows)
     return cells
 
 
-def _may_meet(records: Records, places: Places, interval: int, width: int) -> Mask:
+def _may_meet(records: Records, places: Places) -> Mask:
     """Which records may hold a slot twice, or one that another record holds too."""
     if records.counts.max(initial=0) <= 1:
         return np.ones(len(records.rows), dtype=np.bool_)  # to find out is to sort them
-    span = records.ends // interval - records.starts // interval + 1
+    span = records.ends // places.interval - records.starts // places.interval + 1
     twice: Mask = span < records.counts
-    first = places.rows * width + places.first
+    first = places.rows + places.first
     order = np.argsort(first)
     meet = np.flatnonzero(np.diff(first[order]) < span[order][:-1])
     if len(meet):

@@ -1,7 +1,6 @@
 """Event-time windows as columns: readings in, closed windows out.
 
-Window `w` of a policy covers `[w * hop, w * hop + size)`: open times are inclusive, close
-times are exclusive. A meter's window closes as soon as
+A meter's window closes as soon as
 
   (a) a reading of that meter reaches the window's end plus `grace`, or
   (b) the partition's clock reaches the end plus `grace` plus `idle`,
@@ -10,34 +9,44 @@ in the order of the records, whatever batches they come in. The clock is the new
 time in the partition so far; where the partition is caught up, the wall clock may be it.
 A reading whose windows have all closed is late. The first reading of a slot stays.
 
-In most batches most meters close nothing: their readings go straight into the ring. Of
-those whose records come in order, `_stride` lays out the next few windows as one strip. The
-others take the long way, `_close`, reading by reading. What windows hold as they close is in
-`closing`; the obvious twin, one reading after the other, is in the tests.
+**One number for each record.** All that came before a record decides one thing about it:
+the first window that is still *open to* it, the largest of what its meter's own readings and
+the clock have left open. Its readings before the start of that window are late; earlier
+windows do not see its others, later ones see them all. For a record does not come too late
+for itself: times ascend in it, so what its first readings close is over before its later ones
+begin. Once each record has its number, readings are placed by their time alone. And the first
+still wins: the number never falls from one record of a meter to the next, so no window sees
+the second of two readings for one slot without the first.
+
+**Two ways.** A record is *calm* if all its windows see it and it closes none of its meter's.
+Where all records of a meter are calm, they go straight to the slots of open windows. Of the
+other meters the slots are laid out as strips; records are put in, windows are cut out, and
+what is still open goes back. A strip is a stride long: what is left, because it lies beyond
+or is open to no window of this stride, waits for the next one. Records that no closing window
+sees are calm in the end.
+
+The obvious twin, one reading after the other, is in the tests.
 """
 
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers, Mask, distinct, put_first, run_starts
-from meteragent.privacy.domain import held
+from meteragent.privacy.arrays import Integers, Mask, begins, run_starts
 from meteragent.privacy.policy import Policy
-from meteragent.stream.closing import Closed, Turns, cut_out, lay_out, running_maximum
-from meteragent.stream.records import Arrivals, Places, Records, fill
-from meteragent.stream.ring import SPARE_ROWS, Ring
-
-Some = TypeVar("Some", int, Integers)
+from meteragent.privacy.windows import Some
+from meteragent.stream.open_slots import SPARE_ROWS, OpenSlots
+from meteragent.stream.records import NONE, Records
+from meteragent.stream.strips import Closed
 
 UNKNOWN = -(2**62)
 """`next` of a meter that was never heard of."""
-WINDOWS_AT_ONCE = 2**14
-WINDOWS_AT_A_STRIDE = 8
-STRIDES = 8
-"""In so many strides a meter's windows may close; more of a batch take the long way."""
-STRIP_CELLS = 2**18
+STRIDE = 2**14
+"""Slots by which a meter moves at a stride."""
+STRIPS = 2**18
+"""Slots that are laid out together."""
 
 
 @dataclass(slots=True)
@@ -59,9 +68,10 @@ class Store:
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.ring = Ring(policy)
+        self.open_slots = OpenSlots(policy)
         self.next = np.empty(0, dtype=np.int64)
         """The first window of each row that is not decided."""
+        self._windows = policy.windows
         self._advanced_to = UNKNOWN
         self._marked = np.empty(0, dtype=np.bool_)
 
@@ -70,151 +80,40 @@ class Store:
         if rows > len(self.next):
             room = max(rows, len(self.next) * 5 // 4 + SPARE_ROWS)
             self.next = np.concatenate([self.next, np.full(room - len(self.next), UNKNOWN)])
-            self.ring.grow(room)
+            self.open_slots.grow(room)
             self._marked = np.zeros(room, dtype=np.bool_)
-
-    def first_open(self, passed: Some) -> Some:
-        """The first window that ends after the time `passed`."""
-        return (passed - self.policy.size) // self.policy.hop + 1
 
     def decided_until(self, rows: Integers, until: Integers) -> None:
         """Take over from the ledger that all windows ending by `until` are decided."""
-        self.next[rows] = self.first_open(until)
+        self.next[rows] = self._windows.first_open(until)
 
     def add(self, records: Records, tally: Tally) -> Iterator[Closed]:
-        """Take readings in; close what they close.
+        """Take readings in; close what they close of their own meters' windows.
 
         Precondition: rows exist; the clock never falls, nor below that of earlier calls.
-        Postcondition: the same state, windows and tally as one reading after the other.
+        Postcondition: once the store has advanced to the clock, the same state, windows and
+        tally as after one reading after the other.
         """
-        self._meet_first(records)
-        for _ in range(STRIDES):
-            calm = self._are_in_time(records) & (self._own(records.ends) <= self._begin(records))
-            if calm.all():
-                self._put(records, tally)
-                return
+        self._meet(records)
+        calm = self._are_calm(records)
+        if not calm.all():
             moves = self._are_of(records.rows[~calm], records.rows)
-            self._put(records.where(np.flatnonzero(~moves)), tally)
-            records = yield from self._stride(records.where(np.flatnonzero(moves)), tally)
-        yield from self._add_singly(records.singly(), tally)
-
-    def _begin(self, records: Records) -> Integers:
-        begin: Integers = self.next[records.rows]
-        return begin
-
-    def _are_in_time(self, records: Records) -> Mask:
-        """Which of them are of open windows, and step over no block.
-
-        By their turn the partition's clock may have closed only windows that none of their
-        readings is of: then it is all the same when it did.
-        """
-        begin, block = self._begin(records), records.starts // self.policy.hop
-        touched = records.ends // self.policy.hop - block + 1
-        idle = self._idle(np.maximum(records.before, records.ends))
-        in_time: Mask = (begin <= block) & (
-            idle <= np.maximum(begin, self.first_open(records.starts))
-        )
-        return in_time & (touched <= records.counts)
-
-    def _are_of(self, some: Integers, rows: Integers) -> Mask:
-        """Which of `rows` are among `some`."""
-        self._marked[some] = True
-        among: Mask = self._marked[rows]
-        self._marked[some] = False
-        return among
-
-    def _put(self, records: Records, tally: Tally) -> None:
-        """Put records that close nothing into their slots."""
-        if len(records.rows):
-            tally.count(*self.ring.take(records, self._begin(records)))
-
-    def _stride(self, records: Records, tally: Tally) -> Generator[Closed, None, Records]:
-        """Close the next few windows of meters whose records come in order; answer what is left.
-
-        Of a meter that has late readings before that, or leaps ahead, all is taken in, the long
-        way.
-        """
-        records = records.where(np.argsort(records.rows, kind="stable"))
-        begin, first = self._begin(records), np.diff(records.rows, prepend=-1) != 0
-        reach = np.maximum(self._own(records.ends), begin)
-        reached = running_maximum(reach, np.cumsum(first))
-        earlier = np.where(first, begin, np.concatenate([begin[:1], reached[:-1]]))
-        limit = begin + WINDOWS_AT_A_STRIDE
-        later = earlier > limit
-        closed = (earlier - 1) * self.policy.hop + self.policy.size
-        in_order = (earlier == begin) | (records.starts >= closed)
-        straight = self._are_in_time(records) & in_order & (self._own(records.starts) <= limit)
-        crooked = self._are_of(records.rows[~(straight | later)], records.rows)
-        if crooked.any():
-            theirs = records.where(np.flatnonzero(crooked))
-            yield from self._add_singly(theirs.singly(), tally)
-            records = records.where(np.flatnonzero(~crooked))
-            later, limit = later[~crooked], limit[~crooked]
-        now, left = records.cut(np.where(later, records.starts, self.ring.end(limit)))
-        yield from self._go_straight(now, tally)
-        return left
-
-    def _go_straight(self, records: Records, tally: Tally) -> Iterator[Closed]:
-        """Close what these close. Precondition: sorted by row; none comes late."""
-        first = run_starts(records.rows)
-        if not len(first):
-            return
-        begin, end = self.next[records.rows[first]], np.append(first[1:], len(records.rows))
-        final = np.maximum(begin, np.maximum.reduceat(self._own(records.ends), first))
-        width = int((final - begin).max()) * self.ring.hop_slots + self.ring.length
-        most = max(1, STRIP_CELLS // width)
-        for low in range(0, len(first), most):
-            some = slice(low, low + most)
-            mine = records.where(np.arange(first[low], end[some][-1]))
-            yield from self._lay_straight(mine, final[some], width, tally)
-
-    def _lay_straight(
-        self, records: Records, final: Integers, width: int, tally: Tally
-    ) -> Iterator[Closed]:
-        """Their rows as strips, and what comes of them up to the window `final` of each."""
-        first = run_starts(records.rows)
-        rows = records.rows[first]
-        begin = self.next[rows]
-        strips = self.ring.strips(rows, begin, width)
-        rank = np.repeat(np.arange(len(rows)), np.diff(first, append=len(records.rows)))
-        slot = records.starts // self.ring.interval - begin[rank] * self.ring.hop_slots
-        places = Places(rank, slot, np.zeros_like(slot))
-        tally.count(*fill(strips, records, places, self.ring.interval))
-        self.ring.go_on(rows, begin, final, strips)
-        self.next[rows] = final
-        _, still_open = records.cut(final[rank] * self.policy.hop)
-        self.ring.open(still_open)
-        yield from self._told(cut_out(self.ring, strips, rows, begin, final))
-
-    def _add_singly(self, arrivals: Arrivals, tally: Tally) -> Iterator[Closed]:
-        """The long way: each reading by itself."""
-        self._meet(arrivals.rows, arrivals.times, arrivals.clock)
-        met = self.next[arrivals.rows] != UNKNOWN
-        tally.late += int(np.count_nonzero(~met))
-        arrivals = arrivals.where(met)
-        if not len(arrivals.rows):
-            return
-        begin = self.next[arrivals.rows]
-        moves = np.maximum(self._own(arrivals.times), self._idle(arrivals.latest)) > begin
-        if not moves.any():
-            self._take(arrivals, begin, tally)
-            return
-        moving = self._are_of(arrivals.rows[moves], arrivals.rows)
-        self._take(arrivals.where(~moving), begin[~moving], tally)
-        rows = np.unique(arrivals.rows[moving])
-        yield from self._close(rows, arrivals.where(moving), tally)
+            moving = np.flatnonzero(moves)
+            by_row = moving[np.argsort(records.rows[moving], kind="stable")]
+            yield from self._move(records.where(by_row), tally)
+            records = records.where(np.flatnonzero(~moves))
+        self._put(records, tally)
 
     def advance(self, clock: int) -> Iterator[Closed]:
         """Close what is still open of meters that the partition's clock has left behind."""
         reached = self._idle(clock)
         rows = self._left_behind(reached)
         self._advanced_to = max(self._advanced_to, reached)
-        if not len(rows):
-            return
-        parts = np.cumsum(np.minimum(reached - self.next[rows], self._most())) // WINDOWS_AT_ONCE
-        for part in np.split(rows, np.flatnonzero(np.diff(parts)) + 1):
-            begin = self.next[part]
-            yield from self._finish(part, begin, np.full_like(begin, reached), None)
+        final = np.full(len(rows), reached)
+        if self.policy.presence == "public":  # whatever is beyond what is held is empty
+            final = np.minimum(final, self.next[rows] + self.open_slots.hops)
+        yield from self._close(rows, final, NONE, Tally())
+        self.next[rows] = reached
 
     def due(self, clock: int) -> bool:
         """Whether `advance` would close anything."""
@@ -224,79 +123,119 @@ class Store:
         """The rows with windows before `reached` that are still to be decided."""
         if reached <= self._advanced_to:
             return np.empty(0, dtype=np.int64)
-        behind = (self.next < reached) & (self.next != UNKNOWN)
+        behind = np.flatnonzero((self.next < reached) & (self.next != UNKNOWN))
         if self.policy.presence == "public":
-            behind &= self.ring.touched()
-        return np.flatnonzero(behind)
+            behind = behind[self.open_slots.touched(behind)]
+        return behind
 
     def _own(self, times: Integers) -> Integers:
         """The first window that readings of these times leave open of their own meter."""
-        return self.first_open(times - self.policy.grace)
+        return self._windows.first_open(times - self.policy.grace)
 
     def _idle(self, clock: Some) -> Some:
         """The first window that the partition's clock leaves open of every meter."""
-        return self.first_open(clock - self.policy.grace - self.policy.idle)
+        return self._windows.first_open(clock - self.policy.grace - self.policy.idle)
 
-    def _most(self) -> int:
-        """How many windows of a row can be due at once: if presence is private, any number."""
-        return self.ring.blocks if self.policy.presence == "public" else -UNKNOWN
-
-    def _meet_first(self, records: Records) -> None:
-        """Start the count of new rows whose first record begins in time."""
-        new = np.flatnonzero(self._begin(records) == UNKNOWN)
-        rows, nth = np.unique(records.rows[new], return_index=True)
-        starts = records.starts[new[nth]]
-        self._meet(rows, starts, np.maximum(records.before[new[nth]], starts))
-
-    def _meet(self, rows: Integers, times: Integers, clock: Integers) -> None:
+    def _meet(self, records: Records) -> None:
         """Start the count of new rows, with the first reading that is not late.
 
         A late one does not make a meter known: a rebuild would not read it again.
         """
-        new = np.flatnonzero(self.next[rows] == UNKNOWN)
-        opens = np.maximum(self._own(times[new]), self._idle(clock[new]))
-        on_time = times[new] // self.policy.hop >= opens
-        put_first(self.next, rows[new][on_time], opens[on_time])
+        new = np.flatnonzero(self.next[records.rows] == UNKNOWN)
+        if len(new):
+            records = records.where(new)
+            in_time = records.since(self._windows.start(self._idle(records.before)))
+            rows, nth = np.unique(in_time.rows, return_index=True)
+            own, idle = self._own(in_time.starts[nth]), self._idle(in_time.before[nth])
+            self.next[rows] = np.maximum(own, idle)
 
-    def _take(self, arrivals: Arrivals, begin: Integers, tally: Tally) -> None:
-        """Put readings of meters that close nothing into their slots."""
-        late = self.ring.block(arrivals) < begin
-        if late.any():
-            tally.late += int(np.count_nonzero(late))
-            arrivals = arrivals.where(~late)
-        fresh = self.ring.fresh(arrivals)
-        tally.count(held(arrivals.levels), distinct(self.ring.cells(arrivals)[fresh]))
-        self.ring.put(arrivals, fresh)
+    def _are_calm(self, records: Records) -> Mask:
+        """Which are seen by all their windows and close none, if all so far of their meter are."""
+        begin = self.next[records.rows]
+        seen_by = np.maximum(begin, self._windows.first_open(records.starts))
+        in_time = (begin <= self._windows.newest(records.starts)) & (
+            self._idle(records.before) <= seen_by
+        )
+        calm: Mask = in_time & (self._own(records.ends) <= begin)
+        return calm
 
-    def _close(self, rows: Integers, arrivals: Arrivals, tally: Tally) -> Iterator[Closed]:
-        """Close windows of these rows, given all their readings in the batch."""
-        begin = self.next[rows]
-        final = np.maximum(begin, self._idle(arrivals.latest))
-        turns = self._take_turns(rows, arrivals)
-        last = np.flatnonzero(np.diff(turns.rank, append=len(rows)))
-        final = np.maximum(final, turns.seen_by[last])
-        turns = turns.where(turns.blocks >= turns.seen_by)
-        tally.late += len(arrivals.rows) - len(turns.rank)
-        tally.count(*turns.count(self.ring, begin))
-        yield from self._finish(rows, begin, final, turns)
-        still_open = turns.arrivals.where(turns.blocks >= final[turns.rank])
-        self.ring.put(still_open, self.ring.fresh(still_open))
+    def _are_of(self, some: Integers, rows: Integers) -> Mask:
+        """Which of `rows` are among `some`."""
+        self._marked[some] = True
+        among: Mask = self._marked[rows]
+        self._marked[some] = False
+        return among
 
-    def _take_turns(self, rows: Integers, arrivals: Arrivals) -> Turns:
-        arrivals = arrivals.where(np.argsort(arrivals.rows, kind="stable"))
-        rank = np.searchsorted(rows, arrivals.rows)
-        opens = np.maximum(self._own(arrivals.times), self._idle(arrivals.clock))
-        reach = np.maximum(opens, self.next[arrivals.rows])
-        return Turns(arrivals, rank, self.ring.block(arrivals), running_maximum(reach, rank))
+    def _put(self, calm: Records, tally: Tally) -> None:
+        """Take calm records in."""
+        if len(calm.rows):
+            tally.count(*self.open_slots.put(calm, self.next[calm.rows]))
 
-    def _finish(
-        self, rows: Integers, begin: Integers, final: Integers, turns: Turns | None
+    def _move(self, records: Records, tally: Tally) -> Iterator[Closed]:
+        """Take in all records of some meters. Precondition: sorted by row, in their order."""
+        records = self._numbered(records)
+        in_time = records.since(self._windows.start(records.open_to))
+        tally.late += int(records.counts.sum() - in_time.counts.sum())
+        first = run_starts(in_time.rows)
+        final = np.maximum.reduceat(np.maximum(in_time.open_to, self._own(in_time.ends)), first)
+        calm = in_time.open_to == np.repeat(final, np.diff(first, append=len(in_time.rows)))
+        rows = in_time.rows[first]
+        closing = final > self.next[rows]
+        seen = in_time.where(np.flatnonzero(~calm))
+        yield from self._close(rows[closing], final[closing], seen, tally)
+        self._put(in_time.where(np.flatnonzero(calm)), tally)
+
+    def _numbered(self, records: Records) -> Records:
+        """The same, with the first window that is open to each. Precondition: sorted by row."""
+        first, begin = begins(records.rows), self.next[records.rows]
+        reached = np.maximum(begin, _largest_so_far(self._own(records.ends), first))
+        earlier = np.where(first, begin, np.concatenate([begin[:1], reached[:-1]]))
+        return replace(records, open_to=np.maximum(earlier, self._idle(records.before)))
+
+    def _close(
+        self, rows: Integers, final: Integers, records: Records, tally: Tally
     ) -> Iterator[Closed]:
-        """Decide the windows from `begin` up to `final`."""
-        closed = lay_out(self.ring, rows, begin, final, turns, most=self._most())
-        self.ring.forget(rows, begin, final)
-        self.next[rows] = final
-        yield from self._told(closed)
+        """Close the windows of these rows up to `final`; put records in that some of them see.
+
+        Precondition: rows ascend, records are sorted by row, none is late.
+        """
+        while len(rows):
+            nth = np.searchsorted(rows, records.rows)
+            begin, reach = self._stride(rows, final, records, nth)
+            waits = records.open_to >= reach[nth]
+            until = np.where(waits, records.starts, self.open_slots.end(reach)[nth])
+            now, records = records.until(until), records.since(until)
+            yield from self._lay_out(rows, begin, reach, now, tally)
+            more = reach < final
+            rows, final = rows[more], final[more]
+
+    def _stride(
+        self, rows: Integers, final: Integers, records: Records, nth: Integers
+    ) -> tuple[Integers, Integers]:
+        """From which window up to which each row goes next; `nth` of them is each record's."""
+        begin = self.next[rows]
+        if self.policy.presence == "public":  # windows that hold nothing are not told of
+            following = final.copy()
+            np.minimum.at(following, nth, self._windows.first_open(records.starts))
+            begin = np.where(self.open_slots.touched(rows), begin, np.maximum(begin, following))
+        longest = max(1, STRIDE // self._windows.hop_slots)
+        return begin, np.minimum(final, begin + longest)
+
+    def _lay_out(
+        self, rows: Integers, begin: Integers, reach: Integers, records: Records, tally: Tally
+    ) -> Iterator[Closed]:
+        """Put records into strips of these rows, and cut out the windows up to `reach`."""
+        widths = self._windows.first_slot(reach - begin) + self.open_slots.length
+        cuts = np.flatnonzero(np.diff(np.cumsum(widths) // STRIPS)) + 1
+        for low, high in pairwise([0, *cuts.tolist(), len(rows)]):
+            strips = self.open_slots.strips(rows[low:high], begin[low:high], reach[low:high])
+            mine = records.of_rows(rows[low], rows[high - 1])
+            nth = np.searchsorted(strips.rows, mine.rows)
+            tally.count(*strips.put(mine, nth))
+            self.open_slots.go_on(strips)
+            self.open_slots.open(mine.since(self._windows.start(strips.final[nth])))
+            self.next[strips.rows] = strips.final
+            yield from self._told(strips.cut())
 
     def _told(self, closed: Closed) -> Iterator[Closed]:
         """What is to be told of windows that have closed: if presence is public, no empty ones."""
@@ -304,3 +243,11 @@ class Store:
             closed = closed.without_empty()
         if len(closed.rows):
             yield closed
+
+
+def _largest_so_far(values: Integers, first: Mask) -> Integers:
+    """The largest value up to here since the last `first` one."""
+    low = values.min()
+    lift = np.cumsum(first) * (values.max() - low + 1)
+    largest: Integers = np.maximum.accumulate(values + lift) - lift
+    return largest

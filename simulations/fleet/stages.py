@@ -22,9 +22,9 @@ from typing import TypeVar
 
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
-from meteragent.stream.closing import Closed
 from meteragent.stream.cohort import Cohort
 from meteragent.stream.releases import Step
+from meteragent.stream.strips import Closed
 from simulations.fleet.scale import WINDOW, pipeline
 from simulations.fleet.traffic import Fleet, Trouble, portions
 

@@ -21,8 +21,8 @@ from meteragent.kafka.clients import BATCH_BYTES, Clients, connection
 from meteragent.privacy.domain import ABSENT, Watts
 from meteragent.privacy.query import answer
 from meteragent.stream import cohort, pipeline
-from meteragent.stream.closing import Closed
 from meteragent.stream.releases import Releases, Step, Withheld
+from meteragent.stream.strips import Closed
 
 if TYPE_CHECKING:
     from meteragent.privacy.arrays import Integers, Mask

@@ -140,7 +140,7 @@ async def assert_paid(
                 spent[bucket] += sum(costs[query] for query in window["epsilon"])
             ledger = load_accounts(policy.terms, [actual.ledger[meter]])
             account = ledger.history(0)
-            first = max(account, default=0) - ledger.ring * policy.terms.bucket
+            first = max(account, default=0) - ledger.buckets_kept * policy.terms.bucket
             due = {bucket: nano for bucket, nano in spent.items() if nano and bucket > first}
             assert len({window["window_start"] for window in windows}) == len(windows), meter
             assert lost or due == account, (meter, due, account)

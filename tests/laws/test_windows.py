@@ -1,21 +1,28 @@
 """The columnar windows do what one reading after the other does, whatever the batches."""
 
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from unittest.mock import patch
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meteragent.privacy.domain import ABSENT, Domain
 from meteragent.privacy.policy import Policy, question
 from meteragent.stream.records import Records
-from meteragent.stream.window import STRIP_CELLS, Store, Tally
+from meteragent.stream.window import STRIDE, STRIPS, Store, Tally
 from tests.twins.windows import Windows
 
 SECOND = 1000
+MANY = settings(max_examples=max(200, settings().max_examples))
+STRIDES = st.sampled_from([1, 7, STRIDE])
+"""A window at a stride, a few, as many as there are."""
+PORTIONS = st.sampled_from([1, 100, STRIPS])
+"""Each meter by itself, a few, all together."""
 
 
 @st.composite
@@ -111,6 +118,7 @@ def columns_of(batch: list[Sent], clock: int) -> tuple[Records, int]:
         counts=counts,
         firsts=np.cumsum(counts) - counts,
         levels=np.array(levels, dtype=np.int8),
+        open_to=np.zeros_like(rows),
     )
     return records, int(after[-1])
 
@@ -120,21 +128,32 @@ def cut(records: list[Sent], at: list[int]) -> list[list[Sent]]:
     return [records[low:high] for low, high in pairwise(edges) if records[low:high]]
 
 
-@given(policies(), st.lists(st.integers(0, 60), max_size=6), st.data())
+@MANY
+@given(policies(), STRIDES, PORTIONS, st.lists(st.integers(0, 60), max_size=6), st.data())
 def test_columns_do_what_one_reading_after_the_other_does(
-    policy: Policy, cuts: list[int], data: st.DataObject
+    policy: Policy, stride: int, strips: int, cuts: list[int], data: st.DataObject
 ) -> None:
-    keep_step(policy, cut(data.draw(timelines(policy.interval)), cuts), data)
+    with laid_out(stride, strips):
+        keep_step(policy, cut(data.draw(timelines(policy.interval)), cuts), data)
 
 
-@given(policies(), st.data())
+@MANY
+@given(policies(), STRIDES, PORTIONS, st.sampled_from([0, 100]), st.data())
 def test_columns_do_so_where_a_batch_holds_many_windows_of_known_meters(
-    policy: Policy, data: st.DataObject
+    policy: Policy, stride: int, strips: int, longer: int, data: st.DataObject
 ) -> None:
-    cells = data.draw(st.sampled_from([1, STRIP_CELLS]))  # each meter by itself, or together
-    policy = replace(policy, idle=policy.idle + 100 * SECOND)  # so that none closes another's
-    with patch("meteragent.stream.window.STRIP_CELLS", cells):
+    policy = replace(policy, idle=policy.idle + longer * SECOND)  # if so, none closes another's
+    with laid_out(stride, strips):
         keep_step(policy, cut(data.draw(rounds(policy.interval)), [3]), data)
+
+
+@contextmanager
+def laid_out(stride: int, strips: int) -> Iterator[None]:
+    with (
+        patch("meteragent.stream.window.STRIDE", stride),
+        patch("meteragent.stream.window.STRIPS", strips),
+    ):
+        yield
 
 
 def keep_step(policy: Policy, batches: list[list[Sent]], data: st.DataObject) -> None:
@@ -169,4 +188,4 @@ def keep_step(policy: Policy, batches: list[list[Sent]], data: st.DataObject) ->
             twin.late,
             twin.duplicate,
         )
-        assert store.ring.oldest() == twin.oldest()
+        assert store.open_slots.oldest() == twin.oldest()

@@ -255,7 +255,7 @@ def test_whatever_the_horizon_an_account_is_small(
 ) -> None:
     length = int(hop * size)
     ledger = Ledger(terms(hop=hop, size=length, horizon=length + int(hop * horizon)), 1)
-    assert ledger.ring <= MOST_BUCKETS
+    assert ledger.buckets_kept <= MOST_BUCKETS
     columns = (ledger.buckets, ledger.head, ledger.spent, ledger.released_until)
     assert sum(column.nbytes for column in columns) <= 280
     assert 0 <= ledger.terms.slack < ledger.terms.windows

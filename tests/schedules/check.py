@@ -146,5 +146,5 @@ def expected(world: World) -> Expected:
 def _read_account(terms: Terms, account: bytes) -> tuple[int, int, dict[int, int]]:
     """(the first start it still knows, decided until, start -> nano-units)."""
     ledger = load(terms, [account])
-    since = (int(ledger.head[0]) - ledger.ring + 1) * terms.bucket
+    since = (int(ledger.head[0]) - ledger.buckets_kept + 1) * terms.bucket
     return since, int(ledger.released_until[0]), ledger.history(0)
