@@ -65,7 +65,7 @@ async def prepare(
     key = directory / "noise.key"
     if not key.exists():
         key.touch(mode=0o600)
-        key.write_text("00" * 31 + "01\n")
+        key.write_text(bytes(range(32)).hex() + "\n")
     queries = "[" + ", ".join(f'"{query}"' for query in setting.queries) + "]"
     values = {**vars(setting), "queries": queries}
     file = directory / f"{name}.toml"

@@ -31,6 +31,8 @@ from meteragent.errors import InvalidSetting, KeyRefused
 from meteragent.privacy.domain import Levels
 
 KEY_BYTES = 32
+LEAST_DIFFERENT = 8
+"""Bytes of a key; of random keys, fewer than one in 10^36 holds less."""
 TAG_BYTES = 16
 POLICY_BYTES = blake2b.PERSON_SIZE
 WORDS_PER_BLOCK = 8
@@ -59,7 +61,7 @@ class NoiseKey:
     def from_hex(cls, text: str, source: str) -> "NoiseKey":
         """Read the 64 hexadecimal digits that a key file or a credential holds."""
         try:
-            return cls(bytes.fromhex(text))
+            key = cls(bytes.fromhex(text))
         except (ValueError, KeyRefused):
             # Not chained: a cause's message might quote what it could not read.
             raise KeyRefused(
@@ -67,6 +69,13 @@ class NoiseKey:
                 f"does not hold {2 * KEY_BYTES} hexadecimal digits",
                 "make one with `meteragent key create`",
             ) from None
+        if len(set(key.secret)) < LEAST_DIFFERENT:
+            raise KeyRefused(
+                source,
+                "is plainly not random, so that it could be guessed and all noise taken away",
+                "make one with `meteragent key create`",
+            )
+        return key
 
     @property
     def fingerprint(self) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "deploy" / "agent.toml"
-KEY = {"METERAGENT__AGENT__KEY": "7" * 64}
+KEY = {"METERAGENT__AGENT__KEY": bytes(range(32)).hex()}
 
 
 def processor_seconds(*arguments: str) -> float:

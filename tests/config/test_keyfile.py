@@ -9,7 +9,7 @@ from meteragent.config.secretfile import LONGEST, SecretFile
 from meteragent.errors import InvalidSetting, KeyRefused
 from meteragent.privacy.entropy import NoiseKey
 
-MARKER = "deadbeef" * 8
+MARKER = "deadbeefcafef00d" * 4
 NOBODY = 65_534
 
 
@@ -129,6 +129,13 @@ def test_a_malformed_key_is_refused_and_not_shown(path: Path, text: str) -> None
     refused = refusal(written(path, text))
     assert refused.problem == "does not hold 64 hexadecimal digits"
     assert refused.__cause__ is None
+
+
+@pytest.mark.parametrize("text", ["00" * 32, "ff" * 32, "deadbeef" * 8, "0123456789abcd" * 5])
+def test_a_key_that_is_plainly_not_random_is_refused(path: Path, text: str) -> None:
+    refused = refusal(written(path, text[:64]))
+    assert refused.problem.startswith("is plainly not random")
+    assert "meteragent key create" in refused.instead
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe" * 32, b"a" * (LONGEST + 1)])

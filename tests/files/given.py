@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-KEY = "ab" * 32
+KEY = bytes(range(32)).hex()
 SHORT = 60
 """Bytes of a line, about."""
 BEGIN = 1_763_424_000_000  # a whole day

@@ -250,7 +250,7 @@ def test_another_process_gives_the_same_bytes(hash_seed: str) -> None:
     assert another.stdout == release()
 
 
-SECRET = bytes.fromhex("8badf00d" * 8)
+SECRET = bytes.fromhex("8badf00dcafebabe" * 4)
 SHOWN = ("8badf00d", "8BADF00D", repr(SECRET)[2:10], str(int.from_bytes(SECRET[:4], "big")))
 
 
@@ -267,7 +267,7 @@ def test_a_key_never_shows_itself() -> None:
 
 def test_a_key_file_is_read_as_it_was_written() -> None:
     text = NoiseKey(SECRET).to_hex()
-    assert text == "8badf00d" * 8 + "\n"
+    assert text == "8badf00dcafebabe" * 4 + "\n"
     assert NoiseKey.from_hex(text, "/run/key") == NoiseKey(SECRET)
     assert NoiseKey.from_hex(text.upper(), "/run/key") != NoiseKey(KEY)
 
@@ -283,9 +283,9 @@ def test_a_key_of_another_length_is_refused(length: int) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", *("8badf00d" * times for times in (1, 7, 9)), "8badf00d" * 8 + "0"),
+        *("", *("8badf00d" * times for times in (1, 7, 9)), "8badf00dcafebabe" * 4 + "0"),
         *("8badf00d" * 7 + end for end in ("8badf00", "8badf00g", "ß")),
-        "0x" + "8badf00d" * 8,
+        "0x" + "8badf00dcafebabe" * 4,
     ],
 )
 def test_a_malformed_key_is_refused_and_not_quoted(text: str) -> None:
