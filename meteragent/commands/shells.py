@@ -5,7 +5,7 @@ that may stand there, and after an option its choices, or files.
 """
 
 from argparse import SUPPRESS, Action, ArgumentParser, _SubParsersAction
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from shlex import quote
 
@@ -76,14 +76,7 @@ def _meaning(action: Action) -> str:
 
 
 def _bash(known: list[Place]) -> str:
-    cases = [
-        _case(
-            f'"{place.path}"',
-            f"words={quote(' '.join([*_names(place.commands), *place.words]))}",
-            f"options={quote(' '.join(_names(place.options)))}",
-        )
-        for place in known
-    ]
+    offered = _offered(known, "words", lambda offers: quote(" ".join(name for name, _ in offers)))
     return f"""\
 # meteragent, completed in bash: source <(meteragent completion bash)
 _meteragent() {{
@@ -99,7 +92,7 @@ _meteragent() {{
 {_values(known, 'COMPREPLY=($(compgen -W {} -- "$current"))')}
     esac
     case "$at" in
-{_joined(cases)}
+{offered}
     esac
     [[ $current == -* ]] && words=$options
     COMPREPLY=($(compgen -W "$words" -- "$current"))
@@ -109,14 +102,7 @@ complete -o default -F _meteragent meteragent
 
 
 def _zsh(known: list[Place]) -> str:
-    cases = [
-        _case(
-            f'"{place.path}"',
-            f"offered=({' '.join(map(_described, [*place.commands, *_bare(place.words)]))})",
-            f"options=({' '.join(map(_described, place.options))})",
-        )
-        for place in known
-    ]
+    offered = _offered(known, "offered", lambda offers: f"({' '.join(map(_described, offers))})")
     return f"""\
 #compdef meteragent
 # meteragent, completed in zsh: source <(meteragent completion zsh)
@@ -132,7 +118,7 @@ _meteragent() {{
 {_values(known, "compadd -- {}", "_files", split=True)}
     esac
     case "$at" in
-{_joined(cases)}
+{offered}
     esac
     if [[ $PREFIX == -* ]]; then
         _describe option options
@@ -148,7 +134,7 @@ compdef _meteragent meteragent
 
 def _steps(known: list[Place]) -> str:
     """From a place to the next one, by a command."""
-    return _joined([_case(f'"{place.path}"', f'at="{place.path}"') for place in known[1:]])
+    return "\n".join(_case(f'"{place.path}"', f'at="{place.path}"') for place in known[1:])
 
 
 def _values(known: list[Place], offer: str, otherwise: str = "", *, split: bool = False) -> str:
@@ -160,19 +146,23 @@ def _values(known: list[Place], offer: str, otherwise: str = "", *, split: bool 
             listed = " ".join(map(quote, values)) if split else quote(" ".join(values))
             command = offer.format(listed) if values else otherwise
             cases.append(_case(pattern, *filter(None, (command, "return"))))
-    return _joined(cases)
+    return "\n".join(cases)
+
+
+def _offered(known: list[Place], name: str, all_of: Callable[[Offers], str]) -> str:
+    """What may stand in each place."""
+    return "\n".join(
+        _case(
+            f'"{place.path}"',
+            f"{name}={all_of((*place.commands, *_bare(place.words)))}",
+            f"options={all_of(place.options)}",
+        )
+        for place in known
+    )
 
 
 def _case(pattern: str, *commands: str) -> str:
     return f"        {pattern}) {'; '.join(commands)} ;;"
-
-
-def _joined(cases: list[str]) -> str:
-    return "\n".join(cases)
-
-
-def _names(offers: Offers) -> list[str]:
-    return [name for name, _ in offers]
 
 
 def _bare(words: tuple[str, ...]) -> list[tuple[str, str]]:
