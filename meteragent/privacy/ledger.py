@@ -16,6 +16,8 @@ is a multiple of, so that small integers hold them exactly; a batch costs a few 
 No float takes part: one that arrives is an error.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from meteragent.errors import InvalidSetting, NotExact
@@ -201,12 +203,36 @@ class Ledger:
         Both sides are states of one history, so the larger bucket is the later one:
         merging is idempotent, and order does not matter. `other` is used up.
         """
+        self._join(np.maximum, accounts, other, others)
+
+    def add(self, accounts: Integers, other: "Ledger", others: Integers) -> None:
+        """Take over what `other`, a ledger under the same terms, says that these meters spent too.
+
+        The two sides are histories of two accounts that turn out to be one meter's: all that
+        either has spent counts. Where one is a copy of the other, its spending counts twice,
+        so less is released than could be, and never more. `other` is used up.
+        """
+        self._join(self._sum_of_buckets, accounts, other, others)
+
+    def _sum_of_buckets(self, one: Integers, other: Integers) -> Integers:
+        total = one.astype(np.int64) + other
+        bounded: Integers = np.minimum(total, self.full).astype(self.buckets.dtype)
+        return bounded
+
+    def _join(
+        self,
+        join: Callable[[Integers, Integers], Integers],
+        accounts: Integers,
+        other: "Ledger",
+        others: Integers,
+    ) -> None:
+        """Put buckets of the same time together; accounts that never spent hold zeros."""
         if other.terms != self.terms:
             raise InvalidSetting("terms", "differ", "load the snapshot under the ledger's own")
         newest = np.maximum(self.head[accounts], other.head[others])
         self._advance(accounts, newest)
         other._advance(others, newest)  # noqa: SLF001 - the same class
-        self.buckets[accounts] = np.maximum(self.buckets[accounts], other.buckets[others])
+        self.buckets[accounts] = join(self.buckets[accounts], other.buckets[others])
         self.recount(accounts)
         self.settle(accounts, other.released_until[others])
 

@@ -69,6 +69,16 @@ def load(terms: Terms, records: Sequence[bytes]) -> Ledger:
     return ledger
 
 
+def load_together(terms: Terms, records: Sequence[Sequence[bytes]]) -> Ledger:
+    """Read accounts of which some have several records, all of which count."""
+    ledger = load(terms, [first for first, *_ in records])
+    for nth in range(1, max(map(len, records), default=1)):
+        several = [account for account, its in enumerate(records) if len(its) > nth]
+        further = load(terms, [records[account][nth] for account in several])
+        ledger.add(np.array(several), further, np.arange(len(several)))
+    return ledger
+
+
 def _enter(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) -> None:
     ledger.released_until[accounts] = parsed["until"]
     spent, kept_as = parsed["spent"], parsed[["bucket", "reach", "unit"]][0].item()

@@ -9,7 +9,7 @@ happened: open windows are filled again by the same records, and decided ones st
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, count
 
@@ -17,8 +17,9 @@ import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.ledger_record import load
+from meteragent.privacy.ledger_record import load_together
 from meteragent.stream.cohort import Assigned, Cohort, Holding
+from meteragent.stream.meters import longest_prefix, lookalikes, normal
 from meteragent.stream.readings import Readings, Reason, Reject
 from meteragent.stream.records import Records
 from meteragent.stream.releases import Step
@@ -68,13 +69,16 @@ class Pipeline:
         *,
         max_skew: int,
         max_meters: int,
+        normalise_ids: bool = False,
         start: Position = START,
     ) -> None:
         longest_first = sorted(assigned, key=lambda a: -len(a.prefix))
         self._cohorts = [Cohort(a, key) for a in longest_first]
         self._max_skew = max_skew
         self._max_meters = max_meters
-        self._homes: dict[str, int] = {}  # meter -> row * cohorts + cohort
+        self._name: Callable[[str], str] = normal if normalise_ids else str
+        """Of a meter, by any spelling of its id; asked once for each."""
+        self._homes: dict[str, int] = {}  # spelling -> row * cohorts + cohort
         self._clock = start.clock
         self._processed = start.offset
         self._known_until = start.processed
@@ -83,10 +87,16 @@ class Pipeline:
         self.counts = Counts()
 
     def restore(self, accounts: Mapping[str, bytes]) -> None:
-        """Take over the meters that the ledger knows. Precondition: nothing was fed yet."""
-        for number, meters in self._by_cohort(accounts):  # none is turned away
+        """Take over the meters that the ledger knows. Precondition: nothing was fed yet.
+
+        What was kept under several spellings of one id, before they were one meter, adds up.
+        """
+        records: dict[str, list[bytes]] = {}
+        for spelling, record in accounts.items():
+            records.setdefault(self._name(spelling), []).append(record)
+        for number, meters in self._by_cohort(records):  # none is turned away
             cohort = self._cohorts[number]
-            cohort.ledger = load(cohort.policy.terms, [accounts[meter] for meter in meters])
+            cohort.ledger = load_together(cohort.policy.terms, [records[m] for m in meters])
             self._move_in(number, meters)
             cohort.go_on()
 
@@ -102,6 +112,11 @@ class Pipeline:
         for offset in sorted({self._known_until, *(at for at, _ in self._announced)}):
             parts[-1:] = parts[-1].split(offset)
         return parts
+
+    def counted(self) -> Counts:
+        """What happened since somebody last asked."""
+        counts, self.counts = self.counts, Counts()
+        return counts
 
     def _feed(self, readings: Readings) -> Iterator[Step]:
         again = readings.next_offset <= self._known_until
@@ -188,8 +203,12 @@ class Pipeline:
         except KeyError:  # some are new, which is rare
             new = [m for m in dict.fromkeys(compress(meters, ~future)) if m not in homes]
             room = max(0, self._max_meters - len(homes))
-            for number, mine in self._by_cohort([m for m in new if self._cohort_of(m) >= 0][:room]):
+            admitted = [m for m in new if self._cohort_of(self._name(m)) is not None][:room]
+            names = {meter: self._name(meter) for meter in admitted}
+            unknown = dict.fromkeys(name for name in names.values() if name not in homes)
+            for number, mine in self._by_cohort(unknown):
                 self._move_in(number, mine)
+            homes.update((meter, homes[name]) for meter, name in names.items())
             return np.array(
                 [homes[m] if m in homes else self._refusal(m) for m in meters], dtype=np.int64
             )
@@ -198,8 +217,8 @@ class Pipeline:
         """The meters of each cohort; some may have none."""
         by_cohort = defaultdict(list)
         for meter in meters:
-            by_cohort[self._cohort_of(meter)].append(meter)
-        by_cohort.pop(-1, None)
+            if (number := self._cohort_of(meter)) is not None:
+                by_cohort[number].append(meter)
         yield from by_cohort.items()
 
     def _move_in(self, number: int, meters: list[str]) -> None:
@@ -207,11 +226,16 @@ class Pipeline:
         first = self._cohorts[number].move_in(meters) * len(self._cohorts) + number
         self._homes.update(zip(meters, count(first, len(self._cohorts)), strict=False))
 
-    def _cohort_of(self, meter: str) -> int:
-        return next((i for i, x in enumerate(self._cohorts) if meter.startswith(x.prefix)), -1)
+    def _cohort_of(self, meter: str) -> int | None:
+        return longest_prefix([cohort.prefix for cohort in self._cohorts], meter)
 
     def _refusal(self, meter: str) -> int:
-        return _NO_POLICY if self._cohort_of(meter) < 0 else _TOO_MANY_METERS
+        homeless = self._cohort_of(self._name(meter)) is None
+        return _NO_POLICY if homeless else _TOO_MANY_METERS
+
+    def lookalikes(self) -> int:
+        """How many meters it knows whose ids differ from another's by their spelling alone."""
+        return lookalikes(self._homes)
 
     def _records(self, readings: Readings, homes: Integers) -> Iterator[tuple[Cohort, Records]]:
         """The admitted records of each cohort; moves the clock on."""

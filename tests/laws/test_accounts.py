@@ -16,7 +16,7 @@ from hypothesis.stateful import (
 )
 
 from meteragent.privacy.ledger import NEVER, Ledger
-from meteragent.privacy.ledger_record import dump, load
+from meteragent.privacy.ledger_record import dump, load, load_together
 from meteragent.privacy.terms import REACH_BACK, Terms
 from tests.twins.accounts import Account
 
@@ -204,6 +204,45 @@ def test_a_coarse_ledger_grants_what_an_exact_one_with_its_slack_would(
         if patient.charge(start):
             granted = ledger.charge(np.array([0]), np.array([start]))
             assert granted.tolist() == [len(terms.costs)]
+
+
+@given(
+    terms=st.one_of(exact_terms, exact_terms, coarse_terms),
+    histories=st.lists(sequences(), min_size=1, max_size=3),
+    after=sequences(),
+)
+def test_two_accounts_of_one_meter_spend_what_both_have_spent(
+    terms: Terms, histories: list[list[int]], after: list[int]
+) -> None:
+    """Whatever was kept apart, no horizon that a new charge touches is overdrawn."""
+    twin, records = Account(terms), []
+    for windows in histories:
+        ledger = Ledger(terms, 1)
+        for window in windows:
+            at = np.array([window * terms.hop])
+            twin.pay(int(at[0]), int(ledger.charge(np.array([0]), at)[0]))
+            ledger.settle(np.array([0]), at + terms.size)
+        records += everyone(ledger)
+    unknown = everyone(Ledger(terms, 1))
+    ledger = load_together(terms, [unknown, records, unknown])
+    newest = max(map(max, histories))
+    assert ledger.released_until[1] == newest * terms.hop + terms.size
+    assert ledger.spent.tolist() == [0, ledger.spent[1], 0]
+    for window in after:
+        start = window * terms.hop
+        granted = int(ledger.charge(np.array([1]), np.array([start]))[0])
+        twin.pay(start, granted)
+        assert not granted or twin.fullest(start) <= terms.budget
+
+
+@given(terms=st.one_of(exact_terms, coarse_terms), windows=sequences())
+def test_an_account_and_an_empty_one_are_the_account(terms: Terms, windows: list[int]) -> None:
+    ledger = Ledger(terms, 1)
+    for window in windows:
+        ledger.charge(np.array([0]), np.array([window * terms.hop]))
+    [record], [empty] = everyone(ledger), everyone(Ledger(terms, 1))
+    for together in ([record, empty], [empty, record]):
+        assert everyone(load_together(terms, [together])) == [record]
 
 
 @given(terms=st.one_of(exact_terms, coarse_terms), data=st.data())
