@@ -72,7 +72,9 @@ PER_POLICY = (
     Column("window", "s", largest(gauge("policy_window_seconds"), by="policy, job"), 0),
     Column("radius", "watt", largest(gauge("policy_radius_watts"), by="policy, job"), 0),
     Column("horizon", "s", largest(gauge("policy_horizon_seconds"), by="policy, job"), 0),
-    Column("budget", QUIET, largest(gauge("policy_budget_epsilon"), by="policy, job"), 1),
+    Column("budget", QUIET, largest(gauge("policy_budget_epsilon"), by="policy, job"), 2),
+    Column("a horizon", QUIET, largest(gauge("policy_horizon_epsilon"), by="policy, job"), 2),
+    Column("any other", QUIET, largest(gauge("policy_any_horizon_epsilon"), by="policy, job"), 2),
     Column("meters", "short", total(gauge("meters"), by="policy, job"), 0),
 )
 
@@ -300,10 +302,13 @@ DASHBOARD = Dashboard(
             (
                 Table(
                     "Policies",
-                    "Whoever weighs two worlds that differ by at most the radius in every reading "
-                    "of a horizon sees his odds change by at most exp(budget).",
+                    "Whoever weighs two worlds that differ by at most the radius, in every reading "
+                    "of a horizon that starts or ends with a window, sees his odds change by at "
+                    "most exp(a horizon), which is never more than exp(budget). In a stretch as "
+                    "long that begins elsewhere, and so touches one window more, they change by at "
+                    "most exp(any other).",
                     QUIET,
-                    width=10,
+                    width=12,
                     height=7,
                     columns=PER_POLICY,
                     by=("policy", "job"),
@@ -314,7 +319,7 @@ DASHBOARD = Dashboard(
                     "the most it can tell to whoever knows everything else. Noise falls to 1/e "
                     "over its scale; a guess gains at most that many times the chance.",
                     QUIET,
-                    width=14,
+                    width=12,
                     height=7,
                     columns=PER_RELEASE,
                     by=("policy", "query"),

@@ -50,6 +50,12 @@ def add(command: ArgumentParser) -> None:
         help="release the windows that are over, or keep them open for a file that grows",
     )
     command.add_argument("--key-file", metavar="FILE", help="holds the noise key, if no -c does")
+    command.add_argument(
+        "--normalise-ids",
+        action="store_true",
+        default=None,
+        help="ids that differ in case, width, normal form or spaces around them are one meter",
+    )
     add_policy(command)
     _add_columns(command)
 

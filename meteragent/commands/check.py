@@ -4,11 +4,13 @@ import asyncio
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from meteragent.commands.exits import Exit, report
 from meteragent.config import Config, load, refuse_unreadable
 from meteragent.errors import MeterAgentError
+from meteragent.explain import advice
+from meteragent.stream.meters import lookalikes
 
 
 def run(arguments: Namespace) -> Exit:
@@ -16,17 +18,23 @@ def run(arguments: Namespace) -> Exit:
     config = load(arguments.config, os.environ)
     names = ", ".join(policy.name for policy in config.policy)
     sys.stdout.write(f"configuration: good, with policies {names}\n")
+    for policy in config.policy:
+        _warn(policy.name, advice.of_grid(policy.guarantee))
     checks = OFFLINE if arguments.offline else (*OFFLINE, *ONLINE)
     codes = [_code(what, check, config) for what, check in checks]
     return next(filter(None, codes), Exit.OK)
 
 
 def _topics(config: Config) -> None:
-    """Connection, login, rights, topics, their settings and partitions, retention."""
-    from meteragent.kafka import topics  # noqa: PLC0415 - aiokafka takes its time to load
+    """Connection, login, rights, topics, their settings, partitions, retention, and known ids."""
+    from meteragent.kafka import ledger_topic, topics  # noqa: PLC0415 - aiokafka is slow to load
     from meteragent.kafka.clients import Clients  # noqa: PLC0415
 
-    asyncio.run(topics.refuse_unfit(config, Clients(config.kafka)))
+    clients = Clients(config.kafka)
+    asyncio.run(topics.refuse_unfit(config, clients))
+    if not config.agent.normalise_ids:
+        known = asyncio.run(ledger_topic.everybody(clients))
+        _warn(config.kafka.ledger, advice.of_ids(lookalikes(known)))
 
 
 def _status_page(config: Config) -> None:
@@ -54,3 +62,7 @@ def _code(what: str, check: Callable[[Config], object], config: Config) -> Exit:
         return report(error)
     sys.stdout.write(f"{what}: good\n")
     return Exit.OK
+
+
+def _warn(what: str, warnings: Iterable[str]) -> None:
+    sys.stdout.writelines(f"{what}: warning: {warning}\n" for warning in warnings)

@@ -13,8 +13,8 @@ from meteragent.commands.settings import settings
 from meteragent.config import Config
 from meteragent.config.policy import choice
 from meteragent.explain.document import EXPLANATION_SCHEMA, Answer, Choice, Explanation, Seen
-from meteragent.explain.explain import explain
-from meteragent.explain.words import factor, listed, significant
+from meteragent.explain.explain import HABIT, explain
+from meteragent.explain.words import factor, listed, protects, significant
 
 ERRORS = ("noise", "error", "at minimum", "90 %", "at minimum", "bits", "times", "plus")
 MEASURES = (
@@ -39,8 +39,8 @@ def run(arguments: Namespace) -> Exit:
 def explanations(config: Config) -> list[Explanation]:
     """One for each policy, in the order of the configuration."""
     return [
-        explain(s.policy, s.radius, name=s.name, match=s.match, choice=choice(s))
-        for s in config.policy
+        explain(policy.guarantee, match=policy.match, choice=choice(policy))
+        for policy in config.policy
     ]
 
 
@@ -91,14 +91,27 @@ def _answers(answers: tuple[Answer, ...]) -> Iterator[Row]:
 
 def _loads(explained: Explanation) -> Iterator[Row]:
     names = [answer.query for answer in explained.answers]
-    yield ("load", *names, "together")
+    yield ("load", *names, "together", "no gaps")
     for seen in explained.loads:
         star = "*" if seen.capped else ""
         apart = (factor(seen.by_query[name].log_odds) for name in names)
-        yield (seen.load, *apart, factor(seen.together.log_odds) + star)
+        whole = factor(seen.without_gaps.log_odds)
+        yield (seen.load, *apart, factor(seen.together.log_odds) + star, whole)
 
 
 def _notes(loads: tuple[Seen, ...]) -> Iterator[str]:
     yield f"Loads: {'; '.join(f'{seen.load}, {seen.meaning}' for seen in loads)}."
     if any(seen.capped for seen in loads):
         yield "* as much as the budget lets all releases tell of it."
+    yield "No gaps: where no reading is missing. All else holds whichever are missing."
+    bounded = [seen for seen in loads if protects(seen.habit.log_odds)]
+    told = []
+    if bounded:
+        bounds = (f"{factor(seen.habit.log_odds)} ({seen.load})" for seen in bounded)
+        told.append(f"tell up to {', '.join(bounds)}")
+    if others := [seen.load for seen in loads if seen not in bounded]:
+        told.append(f"leave no bound that protects for {listed(others)}")
+    yield (
+        f"Budgets come back: of a habit of every day, {HABIT} days without a gap "
+        f"{', and '.join(told)}."
+    )

@@ -24,6 +24,7 @@ from meteragent.explain.accounts import (
     statement,
     totals,
 )
+from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.words import per_watt_text, power_text, time_text
 from meteragent.files.ledger import Kept, look
 from meteragent.privacy.ledger import NEVER
@@ -110,7 +111,7 @@ async def _from_kafka(config: Config, meter: str | None) -> dict[str, bytes]:
 
 
 def _shelves(config: Config) -> list[Shelf]:
-    return [Shelf(s.name, s.match, s.policy, s.radius) for s in config.policy]
+    return [Shelf(s.match, s.guarantee) for s in config.policy]
 
 
 def _only_shelf(kept: Kept) -> Shelf:
@@ -128,7 +129,7 @@ def _only_shelf(kept: Kept) -> Shelf:
         raise LedgerDamaged("a policy in the ledger is not one that is known here") from None
     if policy.id != name:
         raise LedgerDamaged("a policy in the ledger is not the one that its id is of")
-    return Shelf(name, "", policy, RADIUS)
+    return Shelf("", Guarantee(name, policy, RADIUS))
 
 
 def _accounts(shelves: list[Shelf], records: dict[str, bytes]) -> list[Account]:
@@ -148,7 +149,7 @@ _TOP = ("meter", "policy", *_AMOUNTS, "decided_until")
 
 def _amounts(shelf: Shelf, spent: int, remaining: int) -> Row:
     return (
-        f"{shelf.radius.normalize():f}",
+        f"{shelf.guarantee.radius.normalize():f}",
         shelf.epsilon(spent),
         shelf.epsilon(remaining),
         per_watt_text(spent),
@@ -191,7 +192,7 @@ def _balance(account: Account) -> Iterable[Row]:
     shelf, policy = account.shelf, account.shelf.policy
     yield (
         f"in {time_text(policy.horizon)}",
-        f"epsilon at {power_text(shelf.radius)}",
+        f"epsilon at {power_text(shelf.guarantee.radius)}",
         "per watt",
     )
     amounts = {"spent": account.spent, "remaining": account.remaining, "budget": policy.budget}

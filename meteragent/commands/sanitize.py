@@ -11,6 +11,7 @@ from meteragent.commands.exits import Exit
 from meteragent.commands.settings import settings
 from meteragent.config import Config
 from meteragent.errors import FileRefused, InputDamaged, InputReplaced, KeyRefused
+from meteragent.explain import advice
 from meteragent.files.job import Job, Paths
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
 from meteragent.files.progress import Progress
@@ -61,7 +62,8 @@ def run(arguments: Namespace) -> Exit:
             if job.totals != Totals():
                 _say(job.totals.words())
             raise
-    for line in (job.totals.words(), *_hints(job.totals, by_meter=arguments.by_meter)):
+    hints = _hints(job.totals, by_meter=arguments.by_meter)
+    for line in (job.totals.words(), *hints, *advice.of_ids(job.lookalikes)):
         _say(line)
     return Exit.OK
 
@@ -77,7 +79,8 @@ def _hints(totals: Totals, *, by_meter: bool) -> Iterator[str]:
     """What probably went wrong, where next to nothing came out of it."""
     if totals.late and not by_meter:
         yield "late readings came after their windows had closed; if IN holds one meter after the"
-        yield "other, name a new ledger and output, and add --by-meter"
+        yield "other, add --by-meter, with a new ledger and output: that is a second budget for the"
+        yield "same homes, unless what was released of them is destroyed"
     if not totals.readings and totals.rejects:
         [(reason, _)] = totals.rejects.most_common(1)
         yield f"not one line was good; {_REMEDIES.get(reason, 'look at the first that is named')}"

@@ -9,34 +9,34 @@ from meteragent.commands.arguments import POLICY
 from meteragent.config import Config, from_document, load
 from meteragent.errors import ConfigRefused, InvalidSetting
 
+AGENT = ("key_file", "normalise_ids")
+"""Settings of the agent that are arguments too; explaining needs none of them."""
+
 
 def settings(arguments: Namespace) -> Config:
     """From a file, or from the arguments: never some from each."""
     given = {name: value for name in POLICY if (value := getattr(arguments, name)) is not None}
     if arguments.query is not None:
         given["queries"] = arguments.query
-    key_file = getattr(arguments, "key_file", None)  # explaining needs none
+    agent = {name: value for name in AGENT if (value := getattr(arguments, name, None)) is not None}
     if arguments.config is None:
-        return _by_arguments(given, key_file)
-    if key_file is not None:
-        given["key_file"] = key_file
-    if given:
+        return _by_arguments(given, agent)
+    if given or agent:
         raise ConfigRefused(
             [
                 InvalidSetting(_option(name), "is set beside -c", "write it into the file")
-                for name in given
+                for name in given | agent
             ]
         )
     return load(arguments.config, os.environ)
 
 
-def _by_arguments(given: dict[str, Any], key_file: str | None) -> Config:
+def _by_arguments(given: dict[str, Any], agent: dict[str, Any]) -> Config:
     if not given:
         instead = "name a file: -c agent.toml; or what to hide: --preset tv-content"
         raise ConfigRefused([InvalidSetting("what is released", "is not said", instead)])
-    document: dict[str, Any] = {"policy": [{"name": given.get("preset", "policy"), **given}]}
-    if key_file is not None:
-        document["agent"] = {"key_file": key_file}
+    policy = {"name": given.get("preset", "policy"), **given}
+    document: dict[str, Any] = {"agent": agent, "policy": [policy]}
     try:
         return from_document(document, Path(), os.environ)
     except ConfigRefused as refused:

@@ -86,6 +86,13 @@ def _some_time(field: str, value: object) -> int:
     return milliseconds
 
 
+def _flag(field: str, value: object) -> bool:
+    said = {"true": True, "false": False}.get(value) if isinstance(value, str) else value
+    if not isinstance(said, bool):
+        raise InvalidSetting(field, "is neither true nor false", "write true or false")
+    return said
+
+
 _server = _matching(_SERVER, 'is not "host:port"', "kafka-1.example.net:9092")
 
 
@@ -128,6 +135,7 @@ TopicName = Annotated[str, _kind(_matching(_TOPIC, "is not a topic's name", "met
 Name = Annotated[str, _kind(_matching(_NAME, "is not a name", "household"))]
 Host = Annotated[str, _kind(_matching(_HOST, "is not a host or address", "127.0.0.1"))]
 Text = Annotated[str, _kind(_matching(_TEXT, "is not a text of one line", "meteragent"))]
+Flag = Annotated[bool, _kind(_flag)]
 Servers = Annotated[tuple[str, ...], _kind(_servers)]
 Port = Annotated[int, _kind(_whole(0, 65_535, 9108))]
 Batch = Annotated[int, _kind(_whole(1, 1_000_000, 5_000))]

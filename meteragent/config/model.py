@@ -11,6 +11,7 @@ from meteragent.config.fields import (
     Batch,
     Duration,
     FilePath,
+    Flag,
     FromEnvironment,
     Host,
     Many,
@@ -26,9 +27,11 @@ from meteragent.config.kafka import Kafka
 from meteragent.config.policy import PolicySettings
 from meteragent.config.secrets import once, pair, text_of
 from meteragent.errors import InvalidSetting, KeyRefused
+from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.units import format_duration
+from meteragent.stream.meters import normal
 
 
 def _some_policies(given: object) -> object:
@@ -75,6 +78,14 @@ class Agent(Settings):
         "ids cannot take all memory.",
         "1000000",
         default=1_000_000,
+    )
+    normalise_ids: Flag = setting(
+        "Whether ids that differ only in case, width, normal form (NFKC) or spaces around them are "
+        "one meter, with one budget. Releases and accounts then name it without these differences, "
+        "and a policy's `match` is written without them. In Kafka the spellings of an id must come "
+        "in one partition: let senders key by the id that is meant.",
+        "true",
+        default=False,
     )
     progress_deadline: SomeTime = setting(
         "Standing still for longer than this ends the agent's liveness.", '"60s"', default="60s"
@@ -158,6 +169,16 @@ class Config(Settings):
         longest_first = sorted(self.policy, key=lambda p: len(p.match), reverse=True)
         return {p.match: p.policy for p in longest_first}
 
+    @cached_property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """Policy id -> what it promises, with all names where several tables promise the same."""
+        found: dict[str, Guarantee] = {}
+        for policy in self.policy:
+            own = policy.guarantee
+            known = found.get(own.policy.id)
+            found[own.policy.id] = known.called(f"{known.name}+{own.name}") if known else own
+        return found
+
     @property
     def retention(self) -> int:
         """The least milliseconds that the input must be kept, for open windows to be rebuilt."""
@@ -165,7 +186,7 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _is_coherent(self) -> "Config":
-        refuse([*self._twins(), *self._too_long()])
+        refuse([*self._twins(), *self._spelled_otherwise(), *self._too_long()])
         return self
 
     def _twins(self) -> list[InvalidSetting]:
@@ -177,6 +198,17 @@ class Config(Settings):
             for i, one in enumerate(self.policy)
             for j, other in enumerate(self.policy[:i])
             if getattr(one, field) == getattr(other, field)
+        ]
+
+    def _spelled_otherwise(self) -> list[InvalidSetting]:
+        return [
+            InvalidSetting(
+                f"policy[{i}].match",
+                "fits no id, as agent.normalise_ids leaves it",
+                f'write "{normal(policy.match)}"',
+            )
+            for i, policy in enumerate(self.policy)
+            if self.agent.normalise_ids and policy.match != normal(policy.match)
         ]
 
     def _too_long(self) -> list[InvalidSetting]:

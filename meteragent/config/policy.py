@@ -21,6 +21,7 @@ from meteragent.config.fields import (
 from meteragent.config.presets import filled, presets
 from meteragent.errors import InvalidSetting
 from meteragent.explain.document import Choice
+from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.policy import Policy, Question, per_watt, question
 from meteragent.privacy.query import query
@@ -54,7 +55,9 @@ class PolicySettings(Settings):
 
     `epsilon` is the loss of one answer: someone who weighs two worlds that differ by at most
     `radius` in every reading sees his odds change by at most `exp(epsilon)`. `budget` is the
-    same for all answers of any `horizon` together.
+    same for all answers of any `horizon` together that starts or ends with a window; any other
+    stretch as long touches one window more. A `radius` that is no whole number of steps counts
+    as the next one that is. `meteragent explain` says all of it in numbers.
     """
 
     name: Name = setting("What people call it.", '"household"')
@@ -134,6 +137,11 @@ class PolicySettings(Settings):
             on_exhausted=self.on_exhausted,
         )
 
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What they promise."""
+        return Guarantee(self.name, self.policy, self.radius)
+
     @model_validator(mode="before")
     @classmethod
     def _of_preset(cls, settings: object) -> object:
@@ -176,9 +184,9 @@ class PolicySettings(Settings):
 
     def _afford(self) -> None:
         """Refuse a budget that would never release anything."""
-        costs = self.policy.terms.costs
-        asked = self.queries[:1] if self.policy.terms.partial else self.queries
-        if sum(costs[: len(asked)]) > self.policy.budget:
+        terms = self.policy.terms
+        asked = self.queries[:1] if terms.partial else self.queries
+        if terms.least > terms.budget:
             enough = sum(
                 self._epsilon(a) * query(a.query).outputs(self.policy.slots) for a in asked
             )

@@ -6,34 +6,38 @@ from the ledger alone, and holds for a trace of years ago as well as for a livin
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
 
 from meteragent.errors import InvalidSetting
-from meteragent.privacy.exact import NANO
+from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.ledger import Ledger
 from meteragent.privacy.ledger_record import load
 from meteragent.privacy.policy import Policy
-
-_DIGITS = 60
-"""Of decimals: what any account and any radius multiply to."""
+from meteragent.stream.meters import longest_prefix
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
     """A policy, and which meters' accounts are kept under it."""
 
-    name: str
     prefix: str
-    policy: Policy
-    radius: Decimal
+    guarantee: Guarantee
 
     def epsilon(self, nano: int) -> str:
         """Nano-units per watt as epsilon at the radius, exactly."""
-        with localcontext(Context(prec=_DIGITS)):
-            return f"{(nano * self.radius / NANO).normalize():f}"
+        return f"{self.guarantee.epsilon(nano).normalize():f}"
+
+    @property
+    def name(self) -> str:
+        """What people call the policy."""
+        return self.guarantee.name
+
+    @property
+    def policy(self) -> Policy:
+        """What the accounts are kept under."""
+        return self.guarantee.policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +59,7 @@ class Account:
     @property
     def exhausted(self) -> bool:
         """Whether the least release of a window is not covered."""
-        terms = self.shelf.policy.terms
-        return self.remaining < (terms.costs[0] if terms.partial else sum(terms.costs))
+        return self.remaining < self.shelf.policy.terms.least
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +100,7 @@ def statement(shelves: Sequence[Shelf], meter: str, record: bytes) -> Statement:
 
 
 def _shelf_of(shelves: Sequence[Shelf], meter: str) -> int | None:
-    """The one with the longest prefix."""
-    fitting = [n for n, shelf in enumerate(shelves) if meter.startswith(shelf.prefix)]
-    return max(fitting, key=lambda n: len(shelves[n].prefix), default=None)
+    return longest_prefix([shelf.prefix for shelf in shelves], meter)
 
 
 def _read(

@@ -3,26 +3,41 @@
 from collections.abc import Iterator
 from math import log
 
-from meteragent.explain.document import Answer, Guarantee, Seen, Spending
+from meteragent.explain.document import Answer, Promised, Seen, Spending
+from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.loads import TV
-from meteragent.explain.words import at_most, listed, protects, time_text, watts_text
+from meteragent.explain.words import at_most, listed, power_text, protects, time_text, watts_text
 from meteragent.privacy.policy import Policy
+from meteragent.privacy.units import format_watts
 
 DOUBTFUL = 10.0
 """Odds by which a film is as good as named, where that is what should be hidden."""
 HOUR = 3_600_000
 
 
-def of_odds(guarantee: Guarantee, loads: tuple[Seen, ...]) -> Iterator[str]:
-    """Where people are easier to see through than they may think."""
-    tv = next(seen.together for seen in loads if seen.load == TV.name)
+def of_grid(guarantee: Guarantee) -> Iterator[str]:
+    """Where a radius is no whole number of steps, so that more is lost at it than was set."""
+    radius, apart, step = guarantee.radius, guarantee.apart, guarantee.policy.domain.step
+    if radius >= apart:
+        return
+    instead = " or ".join(f'"{format_watts(whole)}"' for whole in (apart - step, apart) if whole)
+    yield (
+        f"A radius of {power_text(radius)} is no whole number of steps of {power_text(step)}: "
+        f"readings that far apart can be {power_text(apart)} apart on the grid. What is said here "
+        f"holds for those, and is more than epsilon and budget say. Write radius = {instead}."
+    )
+
+
+def of_odds(guarantee: Promised, loads: tuple[Seen, ...]) -> Iterator[str]:
+    """Where people are easier to see through than they may think, even if no reading is missing."""
+    tv = next(seen.without_gaps for seen in loads if seen.load == TV.name)
     if tv.log_odds > log(DOUBTFUL):
         yield (
             "A TV programme of an hour is hidden badly: its odds change "
             f"{at_most(tv.log_odds)}. Take a smaller epsilon or longer windows if films are to be "
             "hidden."
         )
-    shown = [seen.load for seen in loads if not protects(seen.together.log_odds)]
+    shown = [seen.load for seen in loads if not protects(seen.without_gaps.log_odds)]
     if shown:
         yield f"Not hidden to speak of: {listed(shown)}."
     if not protects(guarantee.one_release.log_odds):
@@ -64,3 +79,13 @@ def of_spending(spending: Spending, policy: Policy) -> Iterator[str]:
         )
     else:
         yield f"{spending.windows - spending.released:,} of {spending.windows:,} windows miss out."
+
+
+def of_ids(lookalikes: int) -> Iterator[str]:
+    """Where ids are told apart that are probably one meter's."""
+    if lookalikes:
+        yield (
+            f"ids that differ from another one in case, width, normal form or spaces alone: "
+            f"{lookalikes:,}; each has a budget of its own: if they are one meter, set "
+            "normalise_ids"
+        )

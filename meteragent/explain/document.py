@@ -31,17 +31,25 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Guarantee:
+class Promised:
     """What somebody learns who knows every reading to within `known_within` watts either way."""
 
     known_within: float
+    apart: float
+    """How far apart readings can be on the grid that are twice that apart: where it is no whole
+    number of steps, that is more."""
     one_release: Bound
     one_horizon: Bound
+    """All releases of a stretch of `horizon_ms` that starts or ends with a window."""
+    any_horizon: Bound
+    """All releases of any stretch of `horizon_ms`: it can touch one window more."""
     horizon_ms: int
     window_per_watt: str
     """The loss of one window's release, exactly."""
     horizon_per_watt: str
-    """The most that releases of one horizon can lose, exactly."""
+    """The most that releases of `one_horizon` can lose, exactly."""
+    any_horizon_per_watt: str
+    """The most that releases of `any_horizon` can lose, exactly."""
     sentences: tuple[str, ...]
 
 
@@ -103,8 +111,14 @@ class Seen:
     meaning: str
     by_query: dict[str, Bound]
     together: Bound
+    """However many readings are missing: of a window that is released with but a few, an average
+    moves farther."""
     capped: bool
     """Whether the budget is what bounds it."""
+    without_gaps: Bound
+    """The same where no reading is missing."""
+    habit: Bound
+    """The same where no reading is missing, if it runs every day, after 30 days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +141,7 @@ class Explanation:
     match: str
     policy: str
     choice: Choice | None
-    guarantee: Guarantee
+    guarantee: Promised
     answers: tuple[Answer, ...]
     spending: Spending
     loads: tuple[Seen, ...]

@@ -5,101 +5,45 @@ in the document, and rounded in sentences: bounds up, so that what is said alway
 """
 
 from collections.abc import Iterator
-from decimal import Decimal
-from math import ceil
+from functools import cache
 
 from meteragent.explain import advice
-from meteragent.explain.document import (
-    Answer,
-    At,
-    Bound,
-    Choice,
-    Explanation,
-    Guarantee,
-    Part,
-    Seen,
-    Spending,
-)
+from meteragent.explain.document import Answer, At, Bound, Choice, Explanation, Part, Seen, Spending
+from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.leakage import additive_capacity, bits, multiplicative_capacity
-from meteragent.explain.loads import EVERYDAY, Everyday, most_spent, traces
-from meteragent.explain.words import at_most, listed, per_watt_text, power_text, time_text
+from meteragent.explain.loads import EVERYDAY, Everyday, traces
+from meteragent.explain.words import listed, per_watt_text, time_text
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.mechanism import shared
 from meteragent.privacy.policy import Policy, Question
 
+HABIT = 30
+"""Days of a habit whose traces are added up."""
 
-def explain(
-    policy: Policy,
-    radius: Decimal,
-    *,
-    name: str,
-    match: str = "",
-    choice: Choice | None = None,
-) -> Explanation:
-    """What `policy` promises, costs and gives, for worlds `radius` watts apart."""
-    guarantee = _guarantee(policy, radius)
-    answers = tuple(_answer(policy, question) for question in policy.questions)
-    spending = _spending(policy)
+
+def explain(guarantee: Guarantee, *, match: str = "", choice: Choice | None = None) -> Explanation:
+    """What a policy promises, costs and gives."""
+    policy, promised = guarantee.policy, guarantee.promised()
+    worth, spending = answers(policy), _spending(policy)
     loads = tuple(_seen(load, policy) for load in EVERYDAY)
     warnings = (
-        *advice.of_odds(guarantee, loads),
-        *advice.of_noise(policy, answers),
+        *advice.of_grid(guarantee),
+        *advice.of_odds(promised, loads),
+        *advice.of_noise(policy, worth),
         *advice.of_spending(spending, policy),
     )
     return Explanation(
-        name, match, policy.id, choice, guarantee, answers, spending, loads, warnings
+        guarantee.name, match, policy.id, choice, promised, worth, spending, loads, warnings
     )
-
-
-# The guarantee.
-
-
-def _guarantee(policy: Policy, radius: Decimal) -> Guarantee:
-    release, horizon = (most_spent(policy, windows) for windows in (1, policy.terms.windows))
-    levels = min(ceil(radius / policy.domain.step), policy.domain.top)
-    apart = levels * float(policy.domain.step)  # on the grid, where all of it happens
-    by_release, by_horizon = (Bound.of(apart * nano / NANO) for nano in (release, horizon))
-    return Guarantee(
-        float(radius / 2),
-        by_release,
-        by_horizon,
-        policy.horizon,
-        per_watt_text(release),
-        per_watt_text(horizon),
-        tuple(_promised_in_words(policy, radius, by_release, by_horizon)),
-    )
-
-
-def _promised_in_words(
-    policy: Policy, radius: Decimal, release: Bound, horizon: Bound
-) -> Iterator[str]:
-    span, window = time_text(policy.horizon), time_text(policy.size)
-    asked = listed(question.query.name for question in policy.questions)
-    yield (
-        f"Someone who already knows every reading of a home to within {power_text(radius / 2)} "
-        f"either way improves the odds of any guess {at_most(release.log_odds)} from one release "
-        f"({asked} of {window}), and {at_most(horizon.log_odds)} from all releases of {span}."
-    )
-    yield (
-        "That holds whatever they know besides and however they reckon, unless they hold the "
-        "noise key or see the readings themselves."
-    )
-    one, all_of_them = (per_watt_text(most_spent(policy, n)) for n in (1, policy.terms.windows))
-    yield (
-        "In general: if two versions of a home differ by at most W watts in every reading, W in "
-        f"whole steps of {power_text(policy.domain.step)}, the odds between them change by at "
-        f"most exp({one} x W) from one release and exp({all_of_them} x W) in {span}."
-    )
-    yield _PRESENCE[policy.presence]
-
-
-_PRESENCE = {
-    "public": "Which readings arrived is public: a gap in the readings can be seen.",
-    "private": "Which readings arrived is protected too, as far as a load of the whole range is.",
-}
 
 
 # What a reader of the releases gets.
+
+
+@cache
+def answers(policy: Policy) -> tuple[Answer, ...]:
+    """What each of its queries is worth."""
+    return tuple(_answer(policy, question) for question in policy.questions)
 
 
 def _answer(policy: Policy, question: Question) -> Answer:
@@ -124,7 +68,7 @@ def _answer(policy: Policy, question: Question) -> Answer:
 def _spending(policy: Policy) -> Spending:
     terms = policy.terms
     windows = terms.windows + terms.slack
-    released, left = divmod(policy.budget, sum(terms.costs))
+    released, left = divmod(policy.budget, terms.price)
     released = min(released, windows)
     partly = tuple(_partly(policy, left, windows - released)) if terms.partial else ()
     lasts = None if released == windows else released * policy.hop
@@ -173,6 +117,14 @@ def _spent_in_words(policy: Policy, windows: int, released: int, partly: tuple[P
 
 
 def _seen(load: Everyday, policy: Policy) -> Seen:
-    left = traces(load, policy)
-    by_query = {name: Bound.of(exponent) for name, exponent in left.by_query.items()}
-    return Seen(load.name, load.meaning, by_query, Bound.of(left.together), left.capped)
+    left = traces(load, policy, policy.needed)
+    whole, habit = (traces(load, policy, policy.slots, days=days) for days in (1, HABIT))
+    return Seen(
+        load.name,
+        load.meaning,
+        {name: Bound.of(exponent) for name, exponent in left.by_query.items()},
+        Bound.of(left.together),
+        left.capped,
+        Bound.of(whole.together),
+        Bound.of(habit.together),
+    )

@@ -64,31 +64,35 @@ class Load:
             if not (math.isfinite(value) and value > 0):
                 raise InvalidSetting(name, "must be positive and finite", "write for example 2000")
 
-    def exponent(self, query: Query, nano: int, frame: Frame) -> float:
+    def exponent(self, query: Query, nano: int, frame: Frame, held: int) -> float:
         """Log-odds by which all releases of one query can tell that the load ran.
 
-        Precondition: nothing else in the home changes with it, and no reading is missing.
-        Postcondition: an upper bound over every home and every starting time, whether
-        readings are samples or means of their intervals. Why per query: an average moves
-        only by the energy in its window, a percentile by up to the whole load, and the
-        reading-by-reading release once for each reading.
+        Precondition: nothing else in the home changes with it, and every window that is
+        released holds `held` readings or more. Postcondition: an upper bound over every home,
+        every starting time and every such pattern of gaps, whether readings are samples or
+        means of their intervals. Why per query: an average moves only by the energy in its
+        window, a percentile by up to the whole load, and the reading-by-reading release once
+        for each reading.
         """
         step = float(frame.domain.step)
-        levels = min(math.ceil(self.watts / step), frame.domain.top)
+        levels = frame.domain.steps(self.watts)
         readings = math.ceil(self.seconds * 1000 / frame.interval) + 1
         loss = nano * step / NANO
         if query.per_slot:
             return loss * levels * readings * -(-frame.size // frame.hop)
-        moved = _rounded_up(levels, frame.slots) if query.name == "avg" else lambda _covered: levels
+        moved = _rounded_up(levels, held) if query.name == "avg" else lambda _covered: levels
         return loss * max(
             sum(moved(covered) for covered in _covered(begin, readings, frame))
             for begin in range(frame.hop // frame.interval)
         )
 
 
-def _rounded_up(levels: int, slots: int) -> Callable[[int], int]:
-    """An average moves by the share of the window that the load covers, up to a whole level."""
-    return lambda covered: -(-levels * covered // slots)
+def _rounded_up(levels: int, held: int) -> Callable[[int], int]:
+    """An average moves by the load's share of the window's readings, up to a whole level.
+
+    That share is largest where as few readings as may be are there, and the load's among them.
+    """
+    return lambda covered: -(-levels * min(covered, held) // held)
 
 
 def _covered(begin: int, readings: int, frame: Frame) -> list[int]:
@@ -138,8 +142,8 @@ def remap(
     """The Bayesian reading of released levels, for a consumer with this prior and loss.
 
     Universal optimality (claim 4) is about this reader: whatever its prior, and whatever its
-    loss as long as it grows with the distance, no other mechanism with the same promise
-    would serve it better.
+    loss as long as it grows with the distance, no other mechanism with the same promise that
+    sees no more of the window than this one answer would serve it better.
     """
     levels = np.arange(mechanism.domain.top + 1)
     if prior.shape != levels.shape or not np.isclose(prior.sum(), 1) or (prior < 0).any():

@@ -7,11 +7,12 @@ theirs: the home with it is reached from the home without it by switching on one
 from dataclasses import dataclass
 from math import ceil
 
+from meteragent.explain.guarantee import most_spent
 from meteragent.explain.leakage import Load
-from meteragent.privacy.exact import NANO
+from meteragent.privacy.exact import epsilon_at
 from meteragent.privacy.policy import Policy
 
-MINUTE, HOUR = 60, 3600
+MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ EVERYDAY = (
         "empty house",
         "for a day: without 200 W all day, 200 W of light and screens for 6 h, the oven once "
         "and the kettle four times",
-        ((1, Load(200, 24 * HOUR)), (1, Load(200, 6 * HOUR)), (1, _OVEN), (4, _KETTLE)),
+        ((1, Load(200, DAY)), (1, Load(200, 6 * HOUR)), (1, _OVEN), (4, _KETTLE)),
     ),
 )
 
@@ -63,19 +64,20 @@ class Traces:
     """Whether the budget is what bounds them together."""
 
 
-def traces(load: Everyday, policy: Policy) -> Traces:
-    """How well the releases of a policy can tell whether a load ran once.
+def traces(load: Everyday, policy: Policy, held: int, *, days: int = 1) -> Traces:
+    """How well the releases of a policy can tell whether a load ran, once a day.
 
-    Postcondition: upper bounds over every home and every starting time. Why the cap: whatever
-    a load moves, it moves no reading by more than its watts, so no release tells more of it
-    than the release cost, and the ledger bounds what releases cost.
+    Precondition: what is released holds `held` readings or more. Postcondition: upper bounds
+    over every home, and every time of day. Why the cap: whatever a load moves, it moves no
+    reading by more than its watts, so no release tells more of it than the release cost, and
+    the ledger bounds what releases cost.
     """
     by_query = dict.fromkeys((asked.query.name for asked in policy.questions), 0.0)
     together, capped = 0.0, False
     for often, part in load.parts:
-        cap = _watts(part, policy) * most_spent(policy, _touched(part, policy)) / NANO
+        cap = _cap(part, policy, days)
         moved = {
-            asked.query.name: part.exponent(asked.query, asked.nano, policy.frame)
+            asked.query.name: days * part.exponent(asked.query, asked.nano, policy.frame, held)
             for asked in policy.questions
         }
         for name, exponent in moved.items():
@@ -85,21 +87,10 @@ def traces(load: Everyday, policy: Policy) -> Traces:
     return Traces(by_query, together, capped)
 
 
-def most_spent(policy: Policy, windows: int) -> int:
-    """Nano-units per watt that so many windows in a row can spend at most."""
-    price = sum(policy.terms.costs)
-    runs, rest = divmod(windows, policy.terms.windows)
-    whole = min(policy.budget, policy.terms.windows * price)
-    return runs * whole + min(policy.budget, rest * price)
-
-
-def _touched(load: Load, policy: Policy) -> int:
-    """How many windows a load can touch, wherever it starts."""
-    readings = ceil(load.seconds * 1000 / policy.interval) + 1
-    return -(-(readings + policy.slots - 1) // (policy.hop // policy.interval))
-
-
-def _watts(load: Load, policy: Policy) -> float:
-    """How far a load moves a reading on the grid at most."""
-    step = float(policy.domain.step)
-    return min(ceil(load.watts / step), policy.domain.top) * step
+def _cap(load: Load, policy: Policy, days: int) -> float:
+    """What all releases of the windows cost that the load can touch, at its watts."""
+    domain = policy.domain
+    seconds = (days - 1) * DAY + load.seconds
+    slots = ceil(seconds * 1000 / policy.interval) + 1  # wherever it starts
+    touched = -(-(slots + policy.slots - 1) // (policy.hop // policy.interval))
+    return float(epsilon_at(most_spent(policy, touched), domain.steps(load.watts) * domain.step))

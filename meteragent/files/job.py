@@ -26,7 +26,7 @@ from meteragent.formats.forms import ReleaseEncoder
 from meteragent.formats.json_one import LATEST
 from meteragent.formats.lines import LineReader, TableOptions, decoder_of
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.stream.pipeline import Assigned, Counts, Pipeline
+from meteragent.stream.pipeline import Assigned, Pipeline
 from meteragent.stream.releases import Step
 
 NEVER_IDLE = 2**45
@@ -109,6 +109,13 @@ class Job:
         if self._pipeline is not None:
             self._end(self._pipeline)
 
+    @property
+    def lookalikes(self) -> int:
+        """How many meters there are whose ids differ from another's by their spelling alone."""
+        if self._pipeline is None or self._config.agent.normalise_ids:
+            return 0
+        return self._pipeline.lookalikes()
+
     def _open_outputs(self) -> None:
         """From here on, what is in them is known to be ours."""
         for sink in (self._sink, self._rejects):
@@ -147,6 +154,7 @@ class Job:
             self._key,
             max_skew=self._config.agent.max_skew,
             max_meters=self._config.agent.max_meters,
+            normalise_ids=self._config.agent.normalise_ids,
             start=self._standing.position,
         )
         self._pipeline.restore(self._ledger.accounts())
@@ -168,17 +176,15 @@ class Job:
         """In an order that does not depend on where a run began."""
         documents: list[tuple[int, str, bytes]] = []
         for step in steps:
-            releases = step.releases
-            encoded = self._encoder.encode(releases)
-            documents += zip(releases.starts.tolist(), releases.meters, encoded, strict=True)
+            documents += step.written(self._encoder.encode)
             self._accounts.update(step.accounts)
-            self.totals.decide(releases)
+            self.totals.decide(step.releases)
         if documents:
             documents.sort()
             self._sink.write(b"".join(document + b"\n" for *_, document in documents))
 
     def _count(self, pipeline: Pipeline) -> None:
-        counts, pipeline.counts = pipeline.counts, Counts()
+        counts = pipeline.counted()
         counts.rejects.sort(key=lambda reject: reject.offset)
         self.totals.count(counts)
         if self._rejects is not None and counts.rejects:

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from meteragent.stream.pipeline import Counts
-from meteragent.stream.releases import Releases, Withheld
+from meteragent.stream.releases import Releases
 
 
 @dataclass(slots=True)
@@ -34,8 +34,8 @@ class Totals:
 
     def decide(self, releases: Releases) -> None:
         """Add windows that were decided."""
-        reasons = Counter(releases.withheld)
-        self.released += reasons.pop(Withheld.NOTHING, 0)
+        reasons = releases.reasons
+        self.released += len(releases.meters) - reasons.total()
         self.withheld.update({str(reason): count for reason, count in reasons.items()})
 
     def to_json(self) -> str:

@@ -48,6 +48,7 @@ class Shared:
             self.key,
             max_skew=agent.max_skew,
             max_meters=agent.max_meters,
+            normalise_ids=agent.normalise_ids,
             start=start,
         )
 

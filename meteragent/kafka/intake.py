@@ -10,7 +10,7 @@ from aiokafka import ConsumerRecord, TopicPartition
 from meteragent.formats.encoder import reject_document
 from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
 from meteragent.kafka.outbox import Outbox
-from meteragent.stream.pipeline import Counts, Pipeline, Position
+from meteragent.stream.pipeline import Pipeline, Position
 from meteragent.stream.releases import Step
 from meteragent.watch.events import BatchTaken, Listener, WindowsDecided
 
@@ -124,9 +124,8 @@ class Intake:
             for step in self._steps:
                 if self._forgotten:
                     return
-                keys = [meter.encode() for meter in step.releases.meters]
-                documents = self._encoder.encode(step.releases)
-                self._outbox.releases += zip(keys, documents, strict=True)
+                written = step.written(self._encoder.encode)
+                self._outbox.releases += [(meter.encode(), text) for _, meter, text in written]
                 self._outbox.accounts.update(step.accounts)
                 self._tell(_decided(self._source.partition, step))
                 await asyncio.sleep(0)
@@ -140,7 +139,7 @@ class Intake:
             self._taken()
 
     def _account_for(self, records: Sequence[ConsumerRecord]) -> None:
-        counts, self.pipeline.counts = self.pipeline.counts, Counts()
+        counts = self.pipeline.counted()
         self._outbox.rejects += [
             (b"", reject_document(self._source.topic, self._source.partition, reject))
             for reject in counts.rejects
@@ -172,7 +171,7 @@ def _decided(partition: int, step: Step) -> WindowsDecided:
         releases.policy.id,
         len(releases.meters),
         dict(zip(names, granted, strict=True)),
-        Counter(w for w in releases.withheld if w),
+        releases.reasons,
         {n: g * c for n, g, c in zip(names, granted, costs, strict=True)},
         int(releases.starts.max()) + releases.policy.size,
     )

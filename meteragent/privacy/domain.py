@@ -6,6 +6,8 @@ A reading is known to the mechanism only as its *level*: `minimum + step * level
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +100,10 @@ class Domain:
         if some_absent:
             levels[absent] = ABSENT
         return levels
+
+    def steps(self, watts: Decimal | float) -> int:
+        """How many levels apart readings can be that are at most `watts` apart."""
+        return min(ceil(Fraction(watts) / Fraction(self.step)), self.top)
 
     def watts(self, levels: Levels | NDArray[np.float64]) -> Watts:
         """The watts of levels (fractions of a level too); absent is the caller's business."""

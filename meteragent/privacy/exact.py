@@ -1,6 +1,6 @@
 """Decimals in, integers out: the arithmetic of settings, without a float."""
 
-from decimal import ROUND_DOWN, Decimal, InvalidOperation
+from decimal import ROUND_DOWN, Context, Decimal, InvalidOperation
 
 from meteragent.errors import InvalidSetting, NotExact
 
@@ -10,6 +10,8 @@ NANO = 10**9
 LARGEST = Decimal("1e15")
 FINEST = Decimal("1e-12")
 """Between these two, sums, products and remainders fit the 28 digits that decimals keep."""
+_PRODUCTS = Context(prec=60)
+"""In which any account times any distance is exact."""
 
 
 def decimal(field: str, value: type_of_decimal, *, example: str = "10") -> Decimal:
@@ -29,6 +31,11 @@ def nano(field: str, value: type_of_decimal, *, example: str = "0.01") -> int:
             field, "must be positive, at least 0.000000001", f'write for example "{example}"'
         )
     return units
+
+
+def epsilon_at(units: int, watts: Decimal) -> Decimal:
+    """A loss of so many nano-units per watt between two worlds `watts` apart, exactly."""
+    return _PRODUCTS.multiply(Decimal(units).scaleb(-9, _PRODUCTS), watts)
 
 
 def _finite(field: str, value: type_of_decimal, example: str) -> Decimal:

@@ -25,8 +25,10 @@ Answers = NDArray[np.int64]
 class Windows:
     """`levels[window, slot]` and what several queries need of it, each computed once."""
 
-    def __init__(self, levels: Levels) -> None:
+    def __init__(self, levels: Levels, rest: int = 0) -> None:
+        """`rest` is the level of what is absent, where something has to be said of it."""
         self.levels = levels
+        self.rest = rest
 
     @cached_property
     def present(self) -> NDArray[np.int64]:
@@ -93,8 +95,8 @@ def _maximum(windows: Windows) -> Answers:
 
 
 def _reading(windows: Windows) -> Answers:
-    """Each slot by itself: the product of one mechanism per slot, an absent one read as 0."""
-    return np.maximum(windows.levels, 0).astype(np.int64)
+    """Each slot by itself: the product of one mechanism per slot, an absent one at rest."""
+    return np.where(windows.levels == ABSENT, windows.rest, windows.levels).astype(np.int64)
 
 
 NAMED: dict[str, Query] = {
@@ -125,7 +127,16 @@ def query(name: str) -> Query:
     )
 
 
-def answer(queries: tuple[Query, ...], levels: Levels) -> Answers:
-    """All answers side by side: `answers[window, output]`, in the order of `queries`."""
-    windows = Windows(levels)
+def answer(queries: tuple[Query, ...], levels: Levels, rest: int = 0) -> Answers:
+    """All answers side by side: `answers[window, output]`, in the order of `queries`.
+
+    Precondition: `rest` is a level. Postcondition: a window that holds no reading is answered
+    as if every slot held `rest`, so its answers are all `rest`, whatever its meter did before.
+    Why here: no query needs to know of empty windows.
+    """
+    windows = Windows(levels, rest)
+    empty = windows.present == 0
+    if empty.any():
+        at_rest = np.asarray(rest, dtype=levels.dtype)
+        windows = Windows(np.where(empty[:, np.newaxis], at_rest, levels), rest)
     return np.concatenate([q.answer(windows) for q in queries], axis=1)

@@ -16,6 +16,8 @@ class Releaser:
     def __init__(self, policy: Policy, key: NoiseKey) -> None:
         self._queries = tuple(question.query for question in policy.questions)
         self._domain = policy.domain
+        self._rest = int(policy.domain.levels(np.zeros(1))[0])
+        """Of what is absent: the level nearest 0 W, which is what a home at rest draws."""
         self._entropy = Entropy(key, policy.digest)
         outputs = [query.outputs(policy.slots) for query in self._queries]
         self.outputs = sum(outputs)
@@ -32,7 +34,7 @@ class Releaser:
         Precondition: every window has been paid for. Postcondition: a function of key,
         policy, meter, window and content alone, however often and wherever it is computed.
         """
-        answers = answer(self._queries, levels)
+        answers = answer(self._queries, levels, self._rest)
         words = self._entropy.words(tags, starts, levels, self.outputs)
         released = np.empty_like(answers)
         unbiased = np.empty(answers.shape)

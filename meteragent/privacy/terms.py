@@ -45,6 +45,16 @@ class Terms:
             )
 
     @property
+    def price(self) -> int:
+        """What a window costs of which everything is released."""
+        return sum(self.costs)
+
+    @property
+    def least(self) -> int:
+        """What a window costs of which as little is released as may be."""
+        return self.costs[0] if self.partial else self.price
+
+    @property
     def unit(self) -> int:
         """Nano-units that an account counts in: what every charge is a multiple of."""
         return gcd(*self.costs)
@@ -53,6 +63,13 @@ class Terms:
     def windows(self) -> int:
         """How many windows touch a horizon that starts or ends with a window."""
         return -(-self.horizon // self.hop) + -(-self.size // self.hop) - 1
+
+    def touching(self, length: int) -> int:
+        """How many windows a stretch of so many milliseconds touches at most, wherever it begins.
+
+        Of a whole horizon these are `windows`, or one more (`mechanism.md`, claim 6).
+        """
+        return -(-(length + self.size - 1) // self.hop)
 
     @property
     def bucket_windows(self) -> int:

@@ -1,5 +1,7 @@
 """What goes out, as columns: decided windows, and the accounts that paid for them."""
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -32,9 +34,14 @@ class Releases:
     present: Mask
     """present[window, slot]: public only where the policy says that presence is."""
     values: Watts
-    """values[window, output]: in range, universally optimal."""
+    """values[window, output]: in range; for whom none is better, claim 4 says."""
     unbiased: Watts
     """unbiased[window, output]: right on average, for sums over many windows or homes."""
+
+    @property
+    def reasons(self) -> Counter[Withheld]:
+        """How many windows were withheld, or some of their queries, for each reason."""
+        return Counter(reason for reason in self.withheld if reason)
 
     def chosen(self, windows: list[int]) -> "Releases":
         """Some of the windows, in this order."""
@@ -57,3 +64,8 @@ class Step:
     releases: Releases
     accounts: list[tuple[str, bytes]]
     """The ledger record of each meter that was charged or decided."""
+
+    def written(self, encode: Callable[[Releases], list[bytes]]) -> list[tuple[int, str, bytes]]:
+        """Each window's start, its meter and its document, as `encode` writes them."""
+        releases = self.releases
+        return [*zip(releases.starts.tolist(), releases.meters, encode(releases), strict=True)]

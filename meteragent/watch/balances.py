@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.privacy.ledger import NEVER
-from meteragent.privacy.policy import Policy
 from meteragent.stream.pipeline import Holding, Pipeline
 
 SECONDS = 1.0
@@ -132,12 +131,6 @@ def _counted(holding: Holding, now: int) -> Standing:
         accounts = np.arange(first, min(first + AT_ONCE, holding.meters))
         left = holding.ledger.left(accounts, now)
         percent += np.bincount(-(-left * PERCENT // policy.budget), minlength=PERCENT + 1)
-        exhausted += int(np.count_nonzero(left < _price(policy)))
+        exhausted += int(np.count_nonzero(left < policy.terms.least))
         total += int(left.sum())
     return Standing(percent, exhausted, total)
-
-
-def _price(policy: Policy) -> int:
-    """What the least release of a window costs."""
-    costs = policy.terms.costs
-    return costs[0] if policy.terms.partial else sum(costs)

@@ -16,9 +16,12 @@ from prometheus_client.core import (
 )
 
 from meteragent import __version__
+from meteragent.explain.document import Answer
+from meteragent.explain.explain import answers
+from meteragent.explain.guarantee import Guarantee
+from meteragent.privacy.policy import Policy
 from meteragent.stream.pipeline import DAWN, Pipeline
 from meteragent.watch.balances import NOBODY, Balances, Standing
-from meteragent.watch.promise import Answer, Promise
 from meteragent.watch.recent import Recent
 
 TENTHS = range(10, 101, 10)
@@ -54,14 +57,14 @@ class Watched(Protocol):
         """Partition -> those of them that a transaction upstream holds back, for how long."""
 
 
-def exhaustion(promise: Promise, standing: Standing, asking: float) -> float:
+def exhaustion(policy: Policy, standing: Standing, asking: float) -> float:
     """Seconds of meters' time until a tenth of them cannot pay, or infinity.
 
     At the rate at which windows ask for budget at present, and without what a sliding
     horizon gives back: it never comes where that rate can be kept up for ever.
     """
-    terms = promise.policy.terms
-    window = sum(terms.costs) * asking
+    terms = policy.terms
+    window = terms.price * asking
     if window * terms.windows <= terms.budget:
         return float("inf")
     left = standing.poorest_tenth() * terms.budget
@@ -71,8 +74,8 @@ def exhaustion(promise: Promise, standing: Standing, asking: float) -> float:
 class Constants:
     """What the configuration promises, and what is running."""
 
-    def __init__(self, promises: Iterable[Promise]) -> None:
-        self._families = [*_constants(list(promises))]
+    def __init__(self, guarantees: Iterable[Guarantee]) -> None:
+        self._families = [*_constants(list(guarantees))]
 
     def collect(self) -> Iterable[Metric]:
         """The same at every scrape."""
@@ -83,9 +86,9 @@ class Present:
     """The agent, its partitions and its accounts."""
 
     def __init__(
-        self, promises: Mapping[str, Promise], agent: Watched, fleet: Balances, recent: Recent
+        self, guarantees: Mapping[str, Guarantee], agent: Watched, fleet: Balances, recent: Recent
     ) -> None:
-        self._promises = promises
+        self._guarantees = guarantees
         self._agent = agent
         self._fleet = fleet
         self._recent = recent
@@ -160,26 +163,26 @@ class Present:
             labels=["policy"],
         )
         standings = self._fleet.standings()
-        for promise in self._promises.values():
-            standing = standings.get(promise.policy.id, NOBODY)
-            asking = self._recent.asking(promise.name)
-            for name, value in _account(promise, standing, asking).items():
-                per_policy[name].add_metric([promise.name], value)
+        for digest, guarantee in self._guarantees.items():
+            standing = standings.get(digest, NOBODY)
+            asking = self._recent.asking(guarantee.name)
+            for name, value in _account(guarantee.policy, standing, asking).items():
+                per_policy[name].add_metric([guarantee.name], value)
             remaining.add_metric(
-                [promise.name], *_shares(standing, standing.left / promise.policy.budget)
+                [guarantee.name], *_shares(standing, standing.left / guarantee.policy.budget)
             )
         yield from per_policy.values()
         yield remaining
 
 
-def _account(promise: Promise, standing: Standing, asking: float) -> dict[str, float]:
+def _account(policy: Policy, standing: Standing, asking: float) -> dict[str, float]:
     return {
         "meters": standing.meters,
         "meters_exhausted": standing.exhausted,
         "meters_low_budget": standing.low,
         "meter_memory_bytes": standing.bytes_per_meter,
         "windows_open": standing.open_windows,
-        "budget_exhaustion_seconds": exhaustion(promise, standing, asking),
+        "budget_exhaustion_seconds": exhaustion(policy, standing, asking),
     }
 
 
@@ -189,61 +192,83 @@ def _shares(standing: Standing, total: float) -> tuple[list[tuple[str, float]], 
     return [*buckets, ("+Inf", float(standing.meters))], total
 
 
-def _constants(promises: list[Promise]) -> Iterator[Metric]:
+def _constants(guarantees: list[Guarantee]) -> Iterator[Metric]:
     build = InfoMetricFamily("meteragent_build", "What is running.")
     build.add_metric([], {"version": __version__, "python": platform.python_version()})
     yield build
     digest = InfoMetricFamily(
         "meteragent_policy", "The policy's id, as releases name it.", labels=["policy"]
     )
-    for promise in promises:
-        digest.add_metric([promise.name], {"digest": promise.policy.id})
+    for guarantee in guarantees:
+        digest.add_metric([guarantee.name], {"digest": guarantee.policy.id})
     yield digest
     for name, meaning, value in _PER_POLICY:
         family = _by(name, meaning, "policy")
-        for promise in promises:
-            family.add_metric([promise.name], value(promise))
+        for guarantee in guarantees:
+            family.add_metric([guarantee.name], value(guarantee))
         yield family
     for name, meaning, worth in _PER_QUERY:
         family = _by(name, meaning, "policy", "query")
-        for promise in promises:
-            for answer in promise.answers:
-                family.add_metric([promise.name, answer.query], worth(answer))
+        for guarantee in guarantees:
+            for answer in answers(guarantee.policy):
+                family.add_metric([guarantee.name, answer.query], worth(guarantee, answer))
         yield family
 
 
-_PER_POLICY: tuple[tuple[str, str, Callable[[Promise], float]], ...] = (
+_PER_POLICY: tuple[tuple[str, str, Callable[[Guarantee], float]], ...] = (
     (
         "policy_radius_watts",
         "How far apart, in every reading, the worlds are that epsilon speaks of.",
-        lambda p: p.radius,
+        lambda g: float(g.radius),
     ),
-    ("policy_budget_epsilon", "The budget of one horizon, at the radius.", lambda p: p.budget),
-    ("policy_horizon_seconds", "What the budget is for.", lambda p: p.policy.horizon / _SECOND),
-    ("policy_window_seconds", "The length of a window.", lambda p: p.policy.size / _SECOND),
+    (
+        "policy_budget_epsilon",
+        "The budget of one horizon, at the radius.",
+        lambda g: float(g.epsilon(g.policy.budget)),
+    ),
+    (
+        "policy_horizon_epsilon",
+        "The most that a horizon's releases lose, if it starts or ends with a window.",
+        lambda g: float(g.epsilon(g.horizon)),
+    ),
+    (
+        "policy_any_horizon_epsilon",
+        "The most that the releases of any stretch lose that is as long as the horizon.",
+        lambda g: float(g.epsilon(g.any_horizon)),
+    ),
+    ("policy_horizon_seconds", "What the budget is for.", lambda g: g.policy.horizon / _SECOND),
+    ("policy_window_seconds", "The length of a window.", lambda g: g.policy.size / _SECOND),
 )
-_PER_QUERY: tuple[tuple[str, str, Callable[[Answer], float]], ...] = (
-    ("release_epsilon", "The loss of one window's release, at the radius.", lambda a: a.epsilon),
+_PER_QUERY: tuple[tuple[str, str, Callable[[Guarantee, Answer], float]], ...] = (
+    (
+        "release_epsilon",
+        "The loss of one window's release, at the radius.",
+        lambda g, a: float(g.losses[a.query]),
+    ),
     (
         "release_noise_scale_watts",
         "The watts over which the noise of one output falls to 1/e.",
-        lambda a: a.scale,
+        lambda _, a: a.noise_scale,
     ),
     (
         "release_expected_error_watts",
-        "The mean error of one output.",
-        lambda a: a.expected_error,
+        "The mean error of one output, in the middle of the range.",
+        lambda _, a: a.expected_error.middle,
     ),
-    ("release_p90_error_watts", "What nine outputs of ten stay within.", lambda a: a.error_90),
+    (
+        "release_p90_error_watts",
+        "What nine outputs of ten stay within, in the middle of the range.",
+        lambda _, a: a.error_90.middle,
+    ),
     (
         "release_leakage",
         "The most that one window's release tells, in bits of min-entropy.",
-        lambda a: a.bits,
+        lambda _, a: a.bits * a.outputs,
     ),
     (
         "release_capacity_ratio",
         "By how much one output multiplies the chance to guess a level, at most.",
-        lambda a: a.capacity,
+        lambda _, a: a.times,
     ),
 )
 

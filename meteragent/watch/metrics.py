@@ -21,7 +21,6 @@ from meteragent.watch import events as e
 from meteragent.watch import trace
 from meteragent.watch.balances import Balances
 from meteragent.watch.gauges import Constants, Present, Watched
-from meteragent.watch.promise import promises
 from meteragent.watch.recent import Mishap, Recent
 from meteragent.watch.series import STATES, Series
 
@@ -36,14 +35,14 @@ class Monitor:
 
     def __init__(self, config: Config, *, wall: Callable[[], float] = time.time) -> None:
         self._wall = wall
-        self.promises = promises(config)
+        self.guarantees = config.guarantees
         """By policy id."""
         self.recent = Recent(wall())
         self.states: dict[int, State] = {}
         """Of each partition of ours."""
-        self.series = Series({p.name: [a.query for a in p.answers] for p in self.promises.values()})
-        policies = [p.policy for p in self.promises.values()]
-        self._presence_is_public = all(p.presence == "public" for p in policies)
+        guarantees = self.guarantees.values()
+        self.series = Series({guarantee.name: guarantee.losses for guarantee in guarantees})
+        self._presence_is_public = all(g.policy.presence == "public" for g in guarantees)
         self._uncommitted: dict[int, deque[e.WindowsDecided]] = {}
         """Of each partition, what waits for its commit."""
         self._late = 0
@@ -52,12 +51,12 @@ class Monitor:
         self._late_due = 0.0
         self._agent: Watched | None = None
         self.fleet = Balances(self._pipelines, clock=wall)
-        self.series.registry.register(Constants(self.promises.values()))
+        self.series.registry.register(Constants(guarantees))
 
     def watch(self, agent: Watched) -> None:
         """Whose gauges to show."""
         self._agent = agent
-        self.series.registry.register(Present(self.promises, agent, self.fleet, self.recent))
+        self.series.registry.register(Present(self.guarantees, agent, self.fleet, self.recent))
 
     def tell(self, event: e.Occurrence) -> None:
         """Count an event, and say it."""
@@ -115,7 +114,7 @@ class Monitor:
         _log.debug(
             "windows decided",
             partition=event.partition,
-            policy=self.promises[event.policy].name,
+            policy=self.guarantees[event.policy].name,
             windows=event.windows,
         )
 
@@ -138,8 +137,8 @@ class Monitor:
             yield decided
 
     def _released(self, event: e.WindowsDecided) -> None:
-        promise, series, now = self.promises[event.policy], self.series, self._wall()
-        policy, released = promise.name, next(iter(event.released.values()))
+        guarantee, series, now = self.guarantees[event.policy], self.series, self._wall()
+        policy, released = guarantee.name, next(iter(event.released.values()))
         thin = event.withheld.get(Withheld.COVERAGE, 0)
         unpaid = event.windows - released - thin
         series.closed.labels(policy).inc(event.windows)
@@ -148,9 +147,10 @@ class Monitor:
         series.suppressed.labels(policy, Withheld.BUDGET.value).inc(unpaid)
         for query, count in event.released.items():
             series.released.labels(policy, query).inc(count)
-            series.spent.labels(policy, query).inc(promise.at_radius(event.spent[query]))
+            series.spent.labels(policy, query).inc(float(guarantee.epsilon(event.spent[query])))
         series.delays.labels(policy).observe(now - event.newest_end / 1000)
-        self.recent.add(now, policy, event, promise.at_radius(sum(event.spent.values())))
+        spent = float(guarantee.epsilon(sum(event.spent.values())))
+        self.recent.add(now, policy, event, spent)
 
     def _moved(self, partition: int, state: State) -> None:
         before = self.states.get(partition)

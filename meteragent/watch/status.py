@@ -21,13 +21,14 @@ from typing import Any
 
 from meteragent import __version__
 from meteragent.config import Config
+from meteragent.explain.explain import answers
+from meteragent.explain.guarantee import Guarantee
 from meteragent.stream.partition import State
 from meteragent.stream.pipeline import DAWN
 from meteragent.watch.balances import NOBODY
 from meteragent.watch.gauges import TENTHS, Watched, exhaustion
 from meteragent.watch.http_message import Request, Response, packed
 from meteragent.watch.metrics import Monitor
-from meteragent.watch.promise import Promise
 from meteragent.watch.web import Page
 
 TEXT = "text/plain; charset=utf-8"
@@ -92,7 +93,7 @@ class Status:
             "releases_per_second": releases,
             "delay_seconds": {"median": recent.delay(0.5), "most": recent.delay(0.95)},
             "partitions": self._partitions(now),
-            "policies": [self._policy(p, now) for p in self._monitor.promises.values()],
+            "policies": [self._policy(g, now) for g in self._monitor.guarantees.values()],
             "rejects": self._monitor.series.rejected(),
             "late_last_hour": recent.late(now),
             "errors": [
@@ -135,33 +136,34 @@ class Status:
             )
         return rows
 
-    def _policy(self, promise: Promise, now: float) -> Document:
-        standing = self._monitor.fleet.standings().get(promise.policy.id, NOBODY)
-        left = exhaustion(promise, standing, self._monitor.recent.asking(promise.name))
-        totals = self._monitor.series.totals(promise.name)
+    def _policy(self, guarantee: Guarantee, now: float) -> Document:
+        policy, name, losses = guarantee.policy, guarantee.name, guarantee.losses
+        standing = self._monitor.fleet.standings().get(policy.id, NOBODY)
+        left = exhaustion(policy, standing, self._monitor.recent.asking(name))
+        totals = self._monitor.series.totals(name)
         up_to = [int(n) for n in standing.percent.cumsum()[list(TENTHS)]]
         return {
-            "name": promise.name,
-            "digest": promise.policy.id,
-            "words": promise.words,
-            "budget": promise.budget,
+            "name": name,
+            "digest": policy.id,
+            "words": guarantee.words,
+            "budget": float(guarantee.epsilon(policy.budget)),
             "answers": [
                 {
                     "query": a.query,
-                    "epsilon": a.epsilon,
-                    "expected_error": a.expected_error,
-                    "error_90": a.error_90,
-                    "bits": a.bits,
+                    "epsilon": float(losses[a.query]),
+                    "expected_error": a.expected_error.middle,
+                    "error_90": a.error_90.middle,
+                    "bits": a.bits * a.outputs,
                     "released": totals["answers"][a.query],
                 }
-                for a in promise.answers
+                for a in answers(policy)
             ],
             "meters": standing.meters,
             "exhausted": standing.exhausted,
             "low": standing.low,
             "exhaustion_seconds": left if math.isfinite(left) else None,
             "tenths": [after - before for before, after in zip([0, *up_to], up_to, strict=False)],
-            "spent": self._monitor.recent.spent(promise.name, now),
+            "spent": self._monitor.recent.spent(name, now),
             "windows": totals["windows"],
             "suppressed": totals["suppressed"],
         }

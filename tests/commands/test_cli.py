@@ -53,6 +53,19 @@ def test_check_accepts_the_example(directory: Path, capsys: Said) -> None:
     assert said.err == ""
 
 
+def test_check_warns_of_a_radius_off_the_grid(directory: Path, capsys: Said) -> None:
+    with (directory / "agent.toml").open("a") as file:
+        file.write('[[policy]]\nname = "films"\nmatch = "tv-"\npreset = "tv-content"\n')
+    assert main(["check", "--offline", "-c", "agent.toml"]) == Exit.OK
+    first, warning, *_ = capsys.readouterr().out.splitlines()
+    assert first == "configuration: good, with policies household, films"
+    assert warning == (
+        "films: warning: A radius of 25 W is no whole number of steps of 2 W: readings that far "
+        "apart can be 26 W apart on the grid. What is said here holds for those, and is more than "
+        'epsilon and budget say. Write radius = "24W" or "26W".'
+    )
+
+
 def test_check_tells_every_problem_of_the_configuration(directory: Path, capsys: Said) -> None:
     with (directory / "agent.toml").open("a") as file:
         file.write('[[policy]]\nname = "x"\nwindow = "15"\n')

@@ -215,16 +215,16 @@ def test_a_secret_comes_from_the_environment_and_is_never_shown(directory: Path)
         directory,
         '[kafka.security]\nprotocol = "SASL_SSL"\nmechanism = "PLAIN"\nusername = "u"\n' + POLICY,
         METERAGENT__KAFKA__SECURITY__PASSWORD=MARKER,
-        METERAGENT__AGENT__KEY="ab" * 32,
+        METERAGENT__AGENT__KEY=bytes(range(32)).hex(),
         METERAGENT__HTTP__PASSWORD=MARKER,
         METERAGENT__HTTP__USERNAME="prometheus",
     )
     assert config.kafka.security.read_password() == MARKER
     assert config.http.read_password() == MARKER
-    assert config.agent.noise_key().secret == b"\xab" * 32
+    assert config.agent.noise_key().secret == bytes(range(32))
     for shown in (repr(config), str(config), config.model_dump_json(), f"{config.agent}"):
         assert MARKER not in shown
-        assert "abab" not in shown
+        assert "00010203" not in shown
 
 
 @pytest.mark.parametrize("path", [path for path, field in settings() if is_secret(field)])
@@ -242,6 +242,30 @@ def test_a_malformed_key_in_the_environment_is_refused_and_not_shown(directory: 
     with pytest.raises(KeyRefused, match="METERAGENT__AGENT__KEY") as refused:
         config.agent.noise_key()
     assert MARKER not in str(refused.value)
+
+
+def test_a_key_that_is_not_random_is_refused_wherever_it_comes_from(directory: Path) -> None:
+    config = read(directory, POLICY, METERAGENT__AGENT__KEY="0" * 64)
+    with pytest.raises(KeyRefused, match="METERAGENT__AGENT__KEY: is plainly not random"):
+        config.agent.noise_key()
+
+
+def test_ids_are_normalised_on_request_alone(directory: Path) -> None:
+    asked = "[agent]\nnormalise_ids = true\n" + POLICY
+    assert not read(directory, POLICY).agent.normalise_ids
+    assert read(directory, asked).agent.normalise_ids
+    assert read(directory, POLICY, METERAGENT__AGENT__NORMALISE_IDS="true").agent.normalise_ids
+    [refusal] = refusals(directory, POLICY, METERAGENT__AGENT__NORMALISE_IDS="yes")
+    assert refusal.endswith("is neither true nor false; write true or false")
+
+
+def test_a_policy_for_ids_that_nobody_has_is_refused(directory: Path) -> None:
+    upper = POLICY + '\nmatch = "HOME-"\n'
+    assert read(directory, upper).policy[0].match == "HOME-"
+    [refusal] = refusals(directory, "[agent]\nnormalise_ids = true\n" + upper)
+    assert refusal == (
+        'policy[0].match: fits no id, as agent.normalise_ids leaves it; write "home-"'
+    )
 
 
 def test_without_a_key_the_setting_is_named(directory: Path) -> None:

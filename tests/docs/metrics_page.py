@@ -57,8 +57,8 @@ def metrics() -> str:
     """All of it as Markdown."""
     monitor = Monitor(_config())
     counted = [*monitor.series.registry.collect()]
-    constants = [*Constants(monitor.promises.values()).collect()]
-    present = Present(monitor.promises, _Nobody(), monitor.fleet, monitor.recent)
+    constants = [*Constants(monitor.guarantees.values()).collect()]
+    present = Present(monitor.guarantees, _Nobody(), monitor.fleet, monitor.recent)
     names = {metric.name for metric in constants}
     process: Collector = ProcessCollector(registry=CollectorRegistry())
     return (

@@ -15,8 +15,9 @@ from scipy import stats
 from meteragent import Domain, Entropy, NoiseKey, TruncatedGeometric
 from meteragent.explain.document import Bound, Part
 from meteragent.explain.explain import explain
+from meteragent.explain.guarantee import Guarantee, most_spent
 from meteragent.explain.leakage import Load
-from meteragent.explain.loads import EVERYDAY, Everyday, most_spent, traces
+from meteragent.explain.loads import EVERYDAY, Everyday, traces
 from meteragent.explain.words import at_most, factor, listed, significant, time_text
 from meteragent.privacy.entropy import tag
 from meteragent.privacy.exact import NANO
@@ -49,7 +50,11 @@ def policy(**changes: Any) -> Policy:  # noqa: ANN401
 
 
 def explained(**changes: Any) -> Explanation:  # noqa: ANN401
-    return explain(policy(**changes), RADIUS, name="test")
+    return said_of(policy(**changes))
+
+
+def said_of(asked: Policy, radius: Decimal = RADIUS) -> Explanation:
+    return explain(Guarantee("test", asked, radius))
 
 
 # One answer, against the exact matrix and against draws.
@@ -63,7 +68,7 @@ def mechanisms(of: Policy) -> list[TruncatedGeometric]:
 @pytest.mark.parametrize("maximum", [10, 50, 400])
 def test_an_answers_numbers_are_those_of_the_matrix(epsilon: str, maximum: int) -> None:
     asked = policy(domain=Domain(0, maximum, 10), questions=(question("avg", epsilon, 100),))
-    [said] = explain(asked, RADIUS, name="test").answers
+    [said] = said_of(asked).answers
     [law] = (mechanism.matrix() for mechanism in mechanisms(asked))
     errors = 10 * np.abs(np.subtract.outer(np.arange(len(law)), np.arange(len(law))))
     for level, mean, most in (
@@ -139,13 +144,13 @@ def test_the_odds_of_one_release_are_those_of_its_matrices() -> None:
 
 
 def test_worlds_between_two_steps_are_told_as_the_wider_ones() -> None:
-    said = explain(policy(), Decimal(25), name="test").guarantee
+    said = said_of(policy(), Decimal(25)).guarantee
     assert said.one_release.log_odds == pytest.approx(30 * 0.015)
     assert said.known_within == 12.5
 
 
 def test_worlds_beyond_the_range_are_as_far_apart_as_it_goes() -> None:
-    said = explain(policy(), Decimal(9999), name="test").guarantee
+    said = said_of(policy(), Decimal(9999)).guarantee
     assert said.one_release.log_odds == pytest.approx(400 * 0.015)
 
 
@@ -158,15 +163,25 @@ def test_a_budget_bounds_a_horizon_and_so_does_what_there_is_to_spend() -> None:
 
 
 def test_the_guarantee_says_its_own_numbers() -> None:
-    first, *_, general, presence = explained(budget=90_000_000).guarantee.sentences
+    first, other, _, general, presence = explained(budget=90_000_000).guarantee.sentences
     assert first == (
         "Someone who already knows every reading of a home to within 50 W either way improves "
         "the odds of any guess by at most x4.49 from one release (avg and p95 of 15 min), and by "
-        "at most x8,110 from all releases of 24 h."
+        "at most x8,110 from all releases of 24 h that start or end with a window."
     )
-    assert "exp(0.015 x W) from one release and exp(0.09 x W) in 24 h." in general
+    assert other == (
+        "All releases of any other 24 h, which touch one window more, improve the odds by at most "
+        "x36,400."
+    )
+    assert general.endswith(
+        "exp(0.015 x W) from one release, exp(0.09 x W) in 24 h that start or end with a window, "
+        "and exp(0.105 x W) in any 24 h."
+    )
     assert "can be seen" in presence
-    assert "protected too" in explained(presence="private").guarantee.sentences[-1]
+    assert explained(presence="private").guarantee.sentences[-1] == (
+        "Which readings arrived is protected too, as far as a load of the whole range is: one "
+        "release improves the odds of guessing which did by at most x404."
+    )
 
 
 # The budget, against the ledger.
@@ -198,7 +213,7 @@ def granted_in_turn(asked: Policy, windows: int) -> list[int]:
 
 @given(asked=thrifty())
 def test_spending_is_what_the_ledger_grants(asked: Policy) -> None:
-    said = explain(asked, RADIUS, name="test").spending
+    said = said_of(asked).spending
     once = granted_in_turn(asked, said.windows)
     whole = len(asked.questions)
     assert once.count(whole) == said.released
@@ -212,7 +227,7 @@ def test_spending_is_what_the_ledger_grants(asked: Policy) -> None:
 def test_windows_that_only_coarse_accounts_count_are_counted() -> None:
     """288 windows touch a day, but buckets of three make 291 of them wait for each other."""
     short = policy(size=5 * MINUTE, hop=5 * MINUTE, budget=288 * 15_000_000)
-    said = explain(short, RADIUS, name="test").spending
+    said = said_of(short).spending
     assert (said.windows, said.released, said.lasts_ms) == (291, 288, 24 * HOUR)
     assert granted_in_turn(short, 291 * 2).count(2) == 288 * 2
 
@@ -280,7 +295,7 @@ def test_no_home_shows_more_of_a_load_than_is_said_and_one_as_much(hop: int, min
     load = Load(100, minutes * 60)
     for name in ("avg", "max"):
         asked = policy(questions=(question(name, 1, 100),), hop=hop * MINUTE, budget=NANO * 100)
-        said = traces(Everyday("x", "", ((1, load),)), asked)
+        said = traces(Everyday("x", "", ((1, load),)), asked, asked.slots)
         told = [told_apart(asked, load, begin, 5) for begin in range(15, 30)]
         assert max(told) <= said.together * (1 + 1e-9)
         assert said.together == said.by_query[name]
@@ -290,9 +305,9 @@ def test_no_home_shows_more_of_a_load_than_is_said_and_one_as_much(hop: int, min
 
 def test_queries_add_up_and_parts_too() -> None:
     kettle = (1, Load(100, 60))
-    alone = traces(Everyday("x", "", (kettle,)), policy())
+    alone = traces(Everyday("x", "", (kettle,)), policy(), 15)
     assert alone.together == pytest.approx(sum(alone.by_query.values()))
-    thrice = traces(Everyday("x", "", (kettle, (2, Load(100, 60)))), policy())
+    thrice = traces(Everyday("x", "", (kettle, (2, Load(100, 60)))), policy(), 15)
     assert thrice.together == pytest.approx(3 * alone.together)
     assert not thrice.capped
 
@@ -300,7 +315,7 @@ def test_queries_add_up_and_parts_too() -> None:
 def test_no_load_shows_more_than_the_budget_pays_for() -> None:
     """Ten hours touch 42 windows, one horizon; the budget pays for two releases of 100 W."""
     poor = policy(budget=30_000_000)
-    said = traces(Everyday("x", "", ((1, Load(100, 36_000)),)), poor)
+    said = traces(Everyday("x", "", ((1, Load(100, 36_000)),)), poor, 15)
     assert said.capped
     assert said.together == pytest.approx(3)
     assert said.by_query == {"avg": pytest.approx(3), "p95": pytest.approx(3)}
@@ -309,7 +324,7 @@ def test_no_load_shows_more_than_the_budget_pays_for() -> None:
 def test_a_load_of_a_day_meets_the_budget_twice() -> None:
     """It can touch 97 windows: those of one horizon, and one more."""
     poor = policy(budget=45_000_000)
-    said = traces(Everyday("x", "", ((1, Load(100, 86_400)),)), poor)
+    said = traces(Everyday("x", "", ((1, Load(100, 86_400)),)), poor, 15)
     assert said.together == pytest.approx(4.5 + 1.5)
 
 
@@ -317,9 +332,53 @@ def test_every_load_is_told_by_query_and_together() -> None:
     said = explained()
     assert [seen.load for seen in said.loads] == [load.name for load in EVERYDAY]
     for seen, load in zip(said.loads, EVERYDAY, strict=True):
-        left = traces(load, policy())
+        left, whole = (traces(load, policy(), held) for held in (1, 15))
+        habit = traces(load, policy(), 15, days=30)
         assert seen.together == Bound.of(left.together)
+        assert (seen.without_gaps, seen.habit) == (
+            Bound.of(whole.together),
+            Bound.of(habit.together),
+        )
         assert {n: b.log_odds for n, b in seen.by_query.items()} == left.by_query
+
+
+def test_a_window_with_gaps_tells_more_of_a_load() -> None:
+    """The oven of `tv-content`: said to be x26.6, and x50.4 where a fifth of a day is missing."""
+    asked = policy(
+        domain=Domain(0, 24_000, 2),
+        questions=(question("avg", 1, 25),),
+        size=24 * HOUR,
+        hop=24 * HOUR,
+        interval=10 * SECOND,
+        min_coverage=Decimal("0.8"),
+        budget=2 * NANO,
+    )
+    [oven] = [seen for seen in said_of(asked).loads if seen.load == "oven"]
+    assert factor(oven.without_gaps.log_odds) == "x26.6"
+    readings, without = np.arange(6912), np.full(6912, 400.0)
+    with_it = np.where(readings < 45 * 6, 2900.0, 400.0)
+    levels = [asked.domain.levels(one)[np.newaxis] for one in (without, with_it)]
+    moved = np.ptp([answer((asked.questions[0].query,), one)[0, 0] for one in levels])
+    assert factor(moved * 0.08) == "x50.5"
+    assert oven.together.log_odds >= moved * 0.08
+
+
+def test_where_presence_is_private_one_reading_may_be_all_there_is() -> None:
+    private = explained(presence="private", budget=NANO * 100)
+    assert policy(presence="private").needed == 1
+    [kettle] = [seen for seen in private.loads if seen.load == "kettle"]
+    assert kettle.together.log_odds == pytest.approx(2 * 400 * 0.015)
+    assert kettle.without_gaps.log_odds < kettle.together.log_odds
+
+
+def test_a_habit_adds_up_until_the_budget_of_its_days_is_spent() -> None:
+    """Ten hours a day touch 42 windows each; of 2,825 windows in a row 96 share a budget."""
+    asked, load = (question("avg", "0.1", 100),), Everyday("x", "", ((1, Load(100, 36_000)),))
+    for budget, together in ((NANO * 100, None), (1_500_000, 30 * 0.15)):
+        of = policy(budget=budget, questions=asked)
+        alone, habit = (traces(load, of, 15, days=days) for days in (1, 30))
+        assert habit.capped == (together is not None)
+        assert habit.together == pytest.approx(together or 30 * alone.together)
 
 
 def test_odds_that_no_float_holds_are_none() -> None:

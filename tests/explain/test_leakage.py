@@ -198,7 +198,62 @@ def test_no_home_moves_more_than_a_load_is_said_to(
     with_it = without + drawn(load, begin, frame, mean=mean)
     moved = np.abs(released(asked, frame, with_it) - released(asked, frame, without)).sum()
     step = float(frame.domain.step)
-    assert moved * step <= load.exponent(asked, NANO, frame) + 1e-9
+    assert moved * step <= load.exponent(asked, NANO, frame, frame.slots) + 1e-9
+
+
+@given(
+    asked=st.sampled_from(QUERIES),
+    frame=frames(),
+    needed=st.integers(1, 8),
+    watts=st.integers(1, 80),
+    seconds=st.integers(1, 90),
+    begin=st.integers(0, 60),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_no_home_whose_readings_are_missing_moves_more_either(
+    asked: Query,
+    frame: Frame,
+    needed: int,
+    watts: int,
+    seconds: int,
+    begin: int,
+    seed: int,
+) -> None:
+    """Windows that hold fewer readings than a release needs are left out, as the agent does."""
+    load, rng = Load(watts * float(frame.domain.step) / 10, seconds), np.random.default_rng(seed)
+    held = min(needed, frame.slots)
+    without = homes(rng, frame.domain)
+    with_it = without + drawn(load, begin, frame, mean=False)
+    gaps = rng.random(SLOTS) < rng.random()
+    without[gaps] = with_it[gaps] = np.nan
+    present = released(query("reading"), frame, np.where(gaps, 0.0, float(frame.domain.maximum)))
+    enough = (present > 0).sum(axis=1) >= held
+    moved = np.abs(released(asked, frame, with_it) - released(asked, frame, without))[enough]
+    step = float(frame.domain.step)
+    assert moved.sum() * step <= load.exponent(asked, NANO, frame, held) + 1e-9
+
+
+@pytest.mark.parametrize(("held", "levels"), [(90, 44), (72, 54), (19, 201), (1, 400)])
+def test_some_home_whose_readings_are_missing_moves_as_much(held: int, levels: int) -> None:
+    """A kettle of three minutes, when all readings but `held` are missing, and it is there."""
+    moved = 0
+    for second_window in range(1, 19):
+        watts = np.full(180, np.nan)
+        kettle = np.arange(90 - 19 + second_window, 90 + second_window)
+        for window in (range(90), range(90, 180)):
+            inside = [slot for slot in window if slot in kettle]
+            others = [slot for slot in window if slot not in kettle]
+            watts[[*inside, *others][:held]] = 0
+        with_it = watts.copy()
+        with_it[kettle] += 2000
+        domain = QUARTER.domain
+        answers = [
+            answer((query("avg"),), domain.levels(one).reshape(2, 90)) for one in (watts, with_it)
+        ]
+        moved = max(moved, int(np.abs(answers[1] - answers[0]).sum()))
+    said = KETTLE.exponent(query("avg"), NANO, QUARTER, held) / 10
+    assert moved <= said == levels
+    assert said - moved <= 1  # each of the two windows is rounded up
 
 
 def frame_of(size: int, hop: int, interval: int) -> Frame:
@@ -222,8 +277,9 @@ KETTLE = Load(2000, 180)
     ],
 )
 def test_a_kettle_moves_each_query_by_what_it_can(name: str, frame: Frame, watts: float) -> None:
-    assert KETTLE.exponent(query(name), NANO, frame) == pytest.approx(watts)
-    assert KETTLE.exponent(query(name), 2_000_000, frame) == pytest.approx(watts * 0.002)
+    for nano in (NANO, 2_000_000):
+        told = KETTLE.exponent(query(name), nano, frame, frame.slots)
+        assert told == pytest.approx(watts * nano / NANO)
 
 
 HOMES_THAT_SHOW_MOST = {
@@ -243,7 +299,7 @@ def test_some_home_does_move_as_much(asked: Query) -> None:
     without[:6] = [*others, 0, 0, *reversed(others)]
     with_it = without + drawn(load, 20, frame, mean=False)
     moved = np.abs(released(asked, frame, with_it) - released(asked, frame, without)).sum() * 10
-    assert moved == load.exponent(asked, NANO, frame)
+    assert moved == load.exponent(asked, NANO, frame, frame.slots)
 
 
 @given(
@@ -257,14 +313,14 @@ def test_an_average_moves_by_the_energy_up_to_rounding(
     """P * T / size, and one reading and one level per window more at most."""
     frame = frame_of(slots * 10, slots * 10, 10)
     load = Load(levels * 10, readings * 10)
-    moved = load.exponent(query("avg"), NANO, frame)
+    moved = load.exponent(query("avg"), NANO, frame, slots)
     energy, reading = (load.watts * seconds / (slots * 10) for seconds in (load.seconds, 10))
     touched = -(-readings // slots) + 1
     assert energy * (1 - 1e-12) <= moved <= (energy + reading + 10 * touched) * (1 + 1e-12)
 
 
 def test_a_load_beyond_the_domain_moves_a_reading_from_end_to_end() -> None:
-    assert Load(1e9, 1).exponent(query("max"), NANO, frame_of(10, 10, 10)) == 2 * 24_000
+    assert Load(1e9, 1).exponent(query("max"), NANO, frame_of(10, 10, 10), 1) == 2 * 24_000
 
 
 LOSSES: list[tuple[Loss, Callable[[int, int], int]]] = [

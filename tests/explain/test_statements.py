@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from meteragent import Domain
 from meteragent.errors import InvalidSetting
 from meteragent.explain.accounts import Shelf, accounts, dearest, statement, totals
+from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.ledger_record import dump
@@ -39,7 +41,7 @@ def policy(**changes: Any) -> Policy:  # noqa: ANN401
 
 
 def shelf(prefix: str = "", **changes: Any) -> Shelf:  # noqa: ANN401
-    return Shelf(f"of {prefix}", prefix, policy(**changes), Decimal(100))
+    return Shelf(prefix, Guarantee(f"of {prefix}", policy(**changes), Decimal(100)))
 
 
 def record(of: Policy, starts: list[int]) -> bytes:
@@ -91,7 +93,7 @@ def test_the_refresh_is_when_more_is_left_first(life: tuple[Policy, list[int]]) 
     ledger, one = Ledger(asked.terms, 1), np.zeros(1, dtype=np.int64)
     for start in starts:
         ledger.charge(one, np.array([start]))
-    said = statement([Shelf("x", "", asked, Decimal(1))], "m", dump(ledger, one)[0])
+    said = statement([Shelf("", Guarantee("x", asked, Decimal(1)))], "m", dump(ledger, one)[0])
     remaining, bucket = said.account.remaining, asked.terms.bucket
     assert said.account.spent + remaining == asked.budget
     now = int(ledger.head[0]) * bucket if starts else 0
@@ -115,7 +117,7 @@ def test_an_account_is_exhausted_when_the_least_release_is_not_covered(
     exhausted: bool,  # noqa: FBT001
 ) -> None:
     asked = policy(budget=25_000_000, on_exhausted=on_exhausted)
-    [account] = accounts([Shelf("x", "", asked, Decimal(1))], {"m": record(asked, [0])})
+    [account] = accounts([Shelf("", Guarantee("x", asked, Decimal(1)))], {"m": record(asked, [0])})
     assert account.remaining == 10_000_000
     assert account.exhausted == exhausted
 
@@ -154,14 +156,16 @@ def test_totals_are_sums_and_a_policy_without_meters_has_none() -> None:
 
 @given(nano=st.integers(0, 2**62), radius=st.decimals("1e-12", "1e15", places=12))
 def test_epsilon_is_told_to_the_last_digit(nano: int, radius: Decimal) -> None:
-    told = Shelf("x", "", policy(), radius).epsilon(nano)
-    assert Fraction(told) == Fraction(radius) * nano / NANO
+    """That of worlds as far apart as readings can be on the grid that are `radius` apart."""
+    told = Shelf("", Guarantee("x", policy(), radius)).epsilon(nano)
+    steps = min(math.ceil(Fraction(radius) / Fraction(5, 2)), 320)
+    assert Fraction(told) == steps * Fraction(5, 2) * nano / NANO
     assert "E" not in told
 
 
 def test_epsilon_at_a_radius_that_does_not_divide_shows_what_was_rounded_off() -> None:
     asked = question("avg", 1, 30)
-    assert Shelf("x", "", policy(), Decimal(30)).epsilon(asked.nano) == "0.99999999"
+    assert Shelf("", Guarantee("x", policy(), Decimal(30))).epsilon(asked.nano) == "0.99999999"
 
 
 @pytest.mark.parametrize(

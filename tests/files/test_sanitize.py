@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -159,7 +160,9 @@ def test_a_file_may_hold_one_meter_after_the_other(directory: Path, capsys: Said
     path = directory / "in.jsonl"
     path.write_bytes(b"".join(homes))
     assert sanitize("in.jsonl", "-o", "lost.jsonl") == Exit.OK
-    assert "if IN holds one meter after the" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "if IN holds one meter after the" in said
+    assert "a second budget" in said  # never a new ledger without it
     assert sanitize("in.jsonl", *OUT, *LEDGER, "--by-meter") == Exit.OK
     assert " 0 late" in capsys.readouterr().err
     path.write_bytes(b"".join(homes) + readings(0, 31, meter="m-3"))
@@ -172,6 +175,56 @@ def test_a_file_may_hold_one_meter_after_the_other(directory: Path, capsys: Said
         return sorted(found, key=str)
 
     assert values("out.jsonl") == values("timely.jsonl")
+
+
+SPELLINGS = ("HOME-1", "home-1\u00a0", "caf\u00e9", "cafe\u0301", "barn-7")
+
+
+def test_spellings_of_an_id_are_said_and_told_apart(directory: Path, capsys: Said) -> None:
+    parts = [readings(0, 5, meter=meter) for meter in ("home-1", *SPELLINGS)]
+    (directory / "in.jsonl").write_bytes(together(*parts))
+    assert sanitize("in.jsonl", *OUT, *LEDGER) == Exit.OK
+    *_, hint = capsys.readouterr().err.splitlines()
+    assert hint == (
+        "meteragent: ids that differ from another one in case, width, normal form or spaces "
+        "alone: 3; each has a budget of its own: if they are one meter, set normalise_ids"
+    )
+    assert len(released()) == 6
+    assert not any(spelling in hint for spelling in SPELLINGS)
+
+
+def test_spellings_of_an_id_are_one_meter_if_that_is_asked_for(
+    directory: Path, capsys: Said
+) -> None:
+    """One budget, one ledger record, one release of each window; and the noise of its name."""
+    path = directory / "in.jsonl"
+    path.write_bytes(readings(0, 5, meter="HOME-1") + readings(5, 10, meter=" home-1"))
+    assert sanitize("in.jsonl", *OUT, *LEDGER, "--normalise-ids") == Exit.OK
+    assert "normalise" not in capsys.readouterr().err
+    path.write_bytes(readings(0, 10, meter="home-1"))
+    assert sanitize("in.jsonl", "-o", "plain.jsonl") == Exit.OK
+    assert released() == released("plain.jsonl")
+    assert [release["meter_id"] for release in released()] == ["home-1"] * 2
+    with closing(SqliteLedger("spend.db")) as ledger:
+        assert [*ledger.accounts()] == ["home-1"]
+    path.write_bytes(readings(0, 5, meter="Home-1"))
+    assert sanitize("in.jsonl", "-o", "late.jsonl", *LEDGER, "--normalise-ids") == Exit.OK
+    assert "10 late" in capsys.readouterr().err
+    assert released("late.jsonl") == []
+
+
+def test_an_account_that_was_kept_under_another_spelling_goes_on(
+    directory: Path, capsys: Said
+) -> None:
+    path, budget = directory / "in.jsonl", ("--budget", "4", "--normalise-ids")
+    path.write_bytes(readings(0, 10, meter="HOME-1"))
+    assert sanitize("in.jsonl", *OUT, *LEDGER) == Exit.OK
+    path.write_bytes(readings(0, 20, meter="home-1"))
+    assert sanitize("in.jsonl", "-o", "on.jsonl", *LEDGER, *budget) == Exit.OK
+    assert "10 late" not in capsys.readouterr().err
+    statuses = [(r["window_start"], r["status"]) for r in released("on.jsonl")]
+    late = [BEGIN + minute * MINUTE for minute in (10, 15)]
+    assert statuses == [(start, "suppressed") for start in late]
 
 
 # Totals, rejects.

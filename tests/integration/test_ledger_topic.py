@@ -31,7 +31,7 @@ pytestmark = pytest.mark.integration
 
 Said = pytest.CaptureFixture[str]
 
-METERS = [f"m-{number}" for number in range(12)]
+METERS = [f"m-{number}" for number in range(11)] + ["M-1"]
 ASTRAY = "m-3"
 """Its readings are written to a partition of the sender's own choice."""
 
@@ -114,3 +114,12 @@ def test_accounts_are_read_from_the_ledger_topic(configuration: Path, capsys: Sa
 
     assert main(["ledger", "show", "m-99", *file]) == Exit.CONFIGURATION
     assert "METER: has no account here" in capsys.readouterr().err
+
+    ledger = load(configuration, {}).kafka.ledger
+    warning = f"{ledger}: warning: ids that differ from another one in case"
+    assert main(["check", *file]) == Exit.OK
+    assert warning in capsys.readouterr().out
+    text = configuration.read_text().replace("[agent]", "[agent]\nnormalise_ids = true")
+    configuration.write_text(text)
+    assert main(["check", *file]) == Exit.OK
+    assert warning not in capsys.readouterr().out

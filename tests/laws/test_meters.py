@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import sys
 import unicodedata
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +16,8 @@ from meteragent.privacy.ledger_record import dump, load
 from meteragent.stream.meters import longest_prefix, lookalikes, normal
 from meteragent.stream.pipeline import Pipeline
 from meteragent.stream.readings import Reason
-from tests.laws.test_pipeline import KEY, POLICIES, Published, Record, batch, logs
+from tests.given import KEY, Record, readings
+from tests.laws.test_pipeline import POLICIES, Published, logs
 
 SPELLINGS = {
     "a": ["a", "A", " a", "a\u00a0", "\uff41", "\uff21 "],
@@ -105,14 +105,14 @@ def test_spellings_of_an_id_are_one_meter(
 ) -> None:
     """In any batches, and rebuilt at any moment; all that is published has the normal id."""
     choose = random.Random(seed).choice
-    spelled = [replace(r, meter=choose(SPELLINGS[r.meter])) for r in log]
+    spelled = [r._replace(meter=choose(SPELLINGS[r.meter])) for r in log]
     expected, published = Published(), Published()
     plain = pipeline(expected, normalise=False)
     for place in range(len(log)):
-        expected.commit(plain, plain.feed(batch(log, place, place + 1)))
+        expected.commit(plain, plain.feed(readings(log[place : place + 1], place)))
     one, fed = pipeline(published, normalise=True), 0
     for until in sorted({*(min(cut, len(log)) for cut in [*cuts, crash]), len(log)}):
-        published.commit(one, one.feed(batch(spelled, fed, until)))
+        published.commit(one, one.feed(readings(spelled[fed:until], fed)))
         fed = until
         if until == crash:
             one, fed = pipeline(published, normalise=True), published.position.offset
@@ -122,27 +122,27 @@ def test_spellings_of_an_id_are_one_meter(
 
 
 def test_without_it_spellings_are_meters_of_their_own_and_are_counted() -> None:
-    log = [Record(meter, 10**6, (10**6,), (1.0,)) for meter in ("a", "A", "a", "b", " a")]
+    log = [Record(meter, 10**6, 10**6, (1.0,)) for meter in ("a", "A", "a", "b", " a")]
     built = pipeline(Published(), normalise=False)
-    [*built.feed(batch(log, 0, len(log)))]
+    [*built.feed(readings(log))]
     assert built.lookalikes() == 2
     assert sum(holding.meters for holding in built.holdings()) == 4
 
 
 def test_a_meter_belongs_to_the_policy_of_its_normal_id() -> None:
-    log = [Record(meter, 10**6, (10**6,), (1.0,)) for meter in ("P-1", "\uff48-1")]
+    log = [Record(meter, 10**6, 10**6, (1.0,)) for meter in ("P-1", "\uff48-1")]
     for normalise, of_policy in ((False, {"": 2}), (True, {"p-": 1, "h-": 1})):
         built = pipeline(Published(), normalise=normalise)
-        [*built.feed(batch(log, 0, len(log)))]
+        [*built.feed(readings(log))]
         prefixes = {assigned.policy.id: assigned.prefix for assigned in POLICIES}
         found = {prefixes[h.policy.id]: h.meters for h in built.holdings() if h.meters}
         assert found == of_policy
 
 
 def test_made_up_spellings_do_not_take_all_memory() -> None:
-    log = [Record(meter, 10**6, (10**6,), (1.0,)) for meter in ("a", "A", " a", "A ", "b")]
+    log = [Record(meter, 10**6, 10**6, (1.0,)) for meter in ("a", "A", " a", "A ", "b")]
     built = Pipeline(POLICIES, KEY, max_skew=60_000, max_meters=2, normalise_ids=True)
-    [*built.feed(batch(log, 0, len(log)))]
+    [*built.feed(readings(log))]
     reasons = [reject.reason for reject in built.counted().rejects]
     assert reasons == [Reason.TOO_MANY_METERS] * 3
     assert not built.counts.rejects

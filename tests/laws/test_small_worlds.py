@@ -34,16 +34,18 @@ MECHANISM = TruncatedGeometric(Domain(0, 4, 1), "0.5")
 Law = dict["Window", list[Fraction]]
 
 
-def answers(queries: tuple[Query, ...], windows: Sequence[Window]) -> list[list[int]]:
+def answers(
+    queries: tuple[Query, ...], windows: Sequence[Window], rest: int = 0
+) -> list[list[int]]:
     held = [[ABSENT if level is None else level for level in window] for window in windows]
-    asked: list[list[int]] = answer(queries, np.array(held, dtype=np.int8)).tolist()
+    asked: list[list[int]] = answer(queries, np.array(held, dtype=np.int8), rest).tolist()
     return asked
 
 
-def law_of(queries: tuple[Query, ...], slots: int, top: int) -> Law:
+def law_of(queries: tuple[Query, ...], slots: int, top: int, rest: int = 0) -> Law:
     """The joint law of all outputs, for every window there is."""
     windows, chances = all_windows(slots, top), matrix(top, ALPHA)
-    levels = answers(queries, windows)
+    levels = answers(queries, windows, rest)
     return {
         window: together([chances[level] for level in row])
         for window, row in zip(windows, levels, strict=True)
@@ -71,9 +73,12 @@ def test_a_release_is_private_at_its_cost_and_at_nothing_less(
 def test_where_presence_is_private_no_two_windows_are_farther_than_the_range(
     asked: Query, slots: int, top: int
 ) -> None:
-    law, cost = law_of((asked,), slots, top), draws((asked,), slots)
-    assert breach(law, private(top), ALPHA, cost) is None
-    assert breach(law, private(top), ALPHA, cost * ALMOST) is not None
+    """Whatever the level at which what is absent rests."""
+    cost = draws((asked,), slots)
+    for rest in {0, top // 2, top}:
+        law = law_of((asked,), slots, top, rest)
+        assert breach(law, private(top), ALPHA, cost) is None
+        assert breach(law, private(top), ALPHA, cost * ALMOST) is not None
 
 
 @pytest.mark.parametrize(

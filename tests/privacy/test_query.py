@@ -26,14 +26,20 @@ def slow(name: str) -> Callable[[Sequence[int]], int]:
     return named[name] if percent is None else twin.percentile(percent)
 
 
-@given(pairs_of_windows(), st.sampled_from(["avg", "min", "median", "max"]) | percentiles())
-def test_answers_are_those_of_the_slow_twin(pair: tuple[Levels, Levels, int], name: str) -> None:
+@given(
+    pairs_of_windows(),
+    st.sampled_from(["avg", "min", "median", "max"]) | percentiles(),
+    st.integers(0, 50),
+)
+def test_answers_are_those_of_the_slow_twin(
+    pair: tuple[Levels, Levels, int], name: str, rest: int
+) -> None:
     levels = pair[0]
     expected = []
     for window in levels.tolist():
         present = [level for level in window if level != ABSENT]
-        expected.append([slow(name)(present) if present else 0])
-    assert answer((query(name),), levels).tolist() == expected
+        expected.append([slow(name)(present) if present else rest])
+    assert answer((query(name),), levels, rest).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -56,9 +62,11 @@ def test_what_queries_answer(name: str, answers: list[int]) -> None:
     assert answer((query(name),), levels)[:, 0].tolist() == answers
 
 
-def test_readings_are_answered_slot_by_slot_and_absent_ones_as_zero() -> None:
-    levels = np.array([[3, -1, 0], [-1, -1, 7]], dtype=np.int16)
-    assert answer((query("reading"),), levels).tolist() == [[3, 0, 0], [0, 0, 7]]
+def test_readings_are_answered_slot_by_slot_and_absent_ones_at_rest() -> None:
+    levels = np.array([[3, -1, 0], [-1, -1, 7], [-1, -1, -1]], dtype=np.int16)
+    assert answer((query("reading"),), levels).tolist() == [[3, 0, 0], [0, 0, 7], [0, 0, 0]]
+    assert answer((query("reading"),), levels, 5).tolist() == [[3, 5, 0], [5, 5, 7], [5, 5, 5]]
+    assert levels[2].tolist() == [ABSENT] * 3
 
 
 def test_answers_stand_side_by_side_in_the_order_of_the_queries() -> None:

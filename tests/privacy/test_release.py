@@ -1,9 +1,46 @@
-import numpy as np
+from __future__ import annotations
 
+import numpy as np
+import pytest
+
+from meteragent.privacy.domain import ABSENT, Domain
 from meteragent.privacy.entropy import Entropy
 from meteragent.privacy.policy import question
 from meteragent.privacy.release import Releaser, _WordsOf
 from tests.given import KEY, policy
+
+
+def exact(*names: str, domain: Domain) -> Releaser:
+    """Noise so small that of 10^13 answers one is not the truth."""
+    asked = policy(
+        domain=domain,
+        questions=tuple(question(name, 6, 1) for name in names),
+        size=40_000,
+        presence="private",
+    )
+    return Releaser(asked, KEY)
+
+
+@pytest.mark.parametrize(
+    ("domain", "rest"),
+    [
+        (Domain(0, 24_000, 10), 0),
+        (Domain(-10_000, 24_000, 10), 0),
+        (Domain(-10_000, 23_990, 30), -10),  # and not 20
+        (Domain(-9_995, 25_000, 5), 0),
+        (Domain(100, 500, 10), 100),
+        (Domain(-500, -100, 10), -100),
+    ],
+)
+def test_an_empty_window_is_released_as_the_level_of_no_watts(domain: Domain, rest: float) -> None:
+    levels = np.full((3, 4), ABSENT, dtype=domain.dtype)
+    levels[1] = [domain.top, domain.top, ABSENT, ABSENT]
+    starts = np.array([0, 40_000, 80_000])
+    releaser = exact("avg", "min", "p95", "reading", domain=domain)
+    values, _ = releaser.release(np.zeros((3, 16), np.uint8), starts, levels)
+    assert values[0].tolist() == values[2].tolist() == [rest] * 7
+    high = float(domain.maximum)
+    assert values[1].tolist() == [high, high, high, high, high, rest, rest]
 
 
 def test_some_columns_of_words_read_on_in_their_own_rows() -> None:

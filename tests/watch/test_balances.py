@@ -13,7 +13,6 @@ from meteragent.privacy.ledger import Ledger
 from meteragent.stream.pipeline import DAWN, Holding, Pipeline
 from meteragent.watch.balances import Balances
 from meteragent.watch.gauges import Present, exhaustion
-from meteragent.watch.promise import Promise, promises
 from meteragent.watch.recent import Recent
 from meteragent.watch.series import Series
 from tests.watch.stage import BEGIN, MINUTE, Stage, block, config
@@ -22,7 +21,7 @@ from tests.watch.test_metrics import MOST_SERIES
 if TYPE_CHECKING:
     from meteragent.privacy.policy import Policy
 
-HOUSEHOLD = next(iter(promises(config()).values()))
+HOUSEHOLD = next(iter(config().guarantees.values()))
 MILLION = 1_000_000
 MOST_SECONDS = 0.1
 
@@ -93,7 +92,7 @@ def test_the_fleet_is_the_sum_of_its_accounts(windows: int, share: float) -> Non
     budget = policy.budget
     assert standing.meters == 600
     assert standing.left == sum(left)
-    assert standing.exhausted == sum(x < sum(policy.terms.costs) for x in left)
+    assert standing.exhausted == sum(x < policy.terms.price for x in left)
     assert standing.low == sum(10 * x <= budget for x in left)
     assert standing.percent.tolist() == [
         sum(math.ceil(100 * x / budget) == percent for x in left) for percent in range(101)
@@ -116,7 +115,7 @@ def test_what_has_not_changed_is_not_counted_again() -> None:
     watching.now = 2.0
     fleet.changed(0)
     after = fleet.standings()[HOUSEHOLD.policy.id]
-    assert after.left == known.left - 10 * sum(HOUSEHOLD.policy.terms.costs)
+    assert after.left == known.left - 10 * HOUSEHOLD.policy.terms.price
     watching.now = -100.0  # a clock that steps back stops nothing
     watching.partitions.clear()
     assert fleet.standings() == {}
@@ -139,7 +138,7 @@ def test_a_replay_does_not_make_meters_look_exhausted() -> None:
 @pytest.fixture(scope="module")
 def million() -> Accounts:
     """A day of 15-minute windows, paid for by a million accounts."""
-    [daily] = promises(config(DAILY)).values()
+    [daily] = config(DAILY).guarantees.values()
     terms = daily.policy.terms
     one, windows, everybody = Ledger(terms, 1), terms.windows, np.arange(MILLION)
     for window in range(windows):
@@ -158,7 +157,7 @@ def test_a_million_accounts_are_counted_within_a_tenth_of_a_second(
     part = Accounts(million.policy, million.ledger, million.clock + behind * million.policy.hop)
     watching = Watching({0: part})
     fleet, series = watching.fleet(), Series({"daily": ["avg"]})
-    series.registry.register(Present(promises(config(DAILY)), watching, fleet, Recent(0.0)))
+    series.registry.register(Present(config(DAILY).guarantees, watching, fleet, Recent(0.0)))
     seconds = []
     for watching.now in (0.0, 2.0, 4.0, 6.0, 8.0):
         fleet.changed(0)
@@ -174,7 +173,7 @@ def test_a_million_accounts_are_counted_within_a_tenth_of_a_second(
 
 def standing_of(stage: Stage) -> float:
     standing = stage.monitor.fleet.standings()[HOUSEHOLD.policy.id]
-    return exhaustion(HOUSEHOLD, standing, 1.0)
+    return exhaustion(HOUSEHOLD.policy, standing, 1.0)
 
 
 def test_a_budget_is_said_to_run_out_when_it_does() -> None:
@@ -195,14 +194,14 @@ def test_a_budget_is_said_to_run_out_when_it_does() -> None:
 
 
 def test_a_rate_that_the_budget_bears_never_exhausts_it() -> None:
-    lasting = promises(config(LASTING))
-    [promise] = lasting.values()
-    assert promise.policy.terms.windows * sum(promise.policy.terms.costs) == promise.policy.budget
-    part = Accounts(promise.policy, Ledger(promise.policy.terms, 5), BEGIN)
-    standing = Watching({0: part}).fleet().standings()[promise.policy.id]
-    assert exhaustion(promise, standing, 1.0) == math.inf
-    assert exhaustion(HOUSEHOLD, standing, 0.5) == math.inf  # half of the windows are covered
-    assert exhaustion(HOUSEHOLD, standing, 0.7) < math.inf
+    [policy] = config(LASTING).policies.values()
+    assert policy.terms.windows * policy.terms.price == policy.budget
+    part = Accounts(policy, Ledger(policy.terms, 5), BEGIN)
+    standing = Watching({0: part}).fleet().standings()[policy.id]
+    assert exhaustion(policy, standing, 1.0) == math.inf
+    household = HOUSEHOLD.policy
+    assert exhaustion(household, standing, 0.5) == math.inf  # half of the windows are covered
+    assert exhaustion(household, standing, 0.7) < math.inf
 
 
 DAILY = """
@@ -236,7 +235,7 @@ def test_the_last_hour_forgets() -> None:
     assert recent.spent("household", 30_000) == [0.0] * 60
 
 
-def test_promises_are_named_once_for_all_that_promise_the_same() -> None:
+def test_guarantees_are_named_once_for_all_that_promise_the_same() -> None:
     twice = LASTING + LASTING.replace('name = "lasting"', 'name = "other"\nmatch = "o-"')
-    found: dict[str, Promise] = promises(config(twice))
-    assert [p.name for p in found.values()] == ["lasting+other"]
+    guarantees = config(twice).guarantees.values()
+    assert [guarantee.name for guarantee in guarantees] == ["lasting+other"]

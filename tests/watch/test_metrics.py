@@ -184,7 +184,7 @@ def test_a_commit_is_about_the_windows_before_it() -> None:
 
 
 def decided(stage: Stage, windows: int, released: int, **withheld: int) -> WindowsDecided:
-    policy = next(iter(stage.monitor.promises))
+    policy = next(iter(stage.monitor.guarantees))
     counts = {"avg": released, "p95": released}
     return WindowsDecided(0, policy, windows, counts, withheld, {"avg": 0, "p95": 0}, BEGIN)  # type: ignore[arg-type]
 

@@ -11,7 +11,6 @@ from meteragent import __version__
 from meteragent.stream.partition import State
 from meteragent.watch.events import PartitionFailed, PartitionMoved
 from meteragent.watch.http_message import Request, Response
-from meteragent.watch.promise import promises
 from meteragent.watch.status import Status
 from tests.watch.stage import BEGIN, MINUTE, Stage, block, config
 from tests.watch.test_balances import LASTING
@@ -146,9 +145,10 @@ def test_rates_are_those_of_the_last_half_minute() -> None:
 
 
 def test_the_guarantee_is_said_in_words() -> None:
-    [promise] = promises(config(LASTING)).values()
-    assert promise.words == (
-        "Someone who knows every reading to within 50 W either way improves the odds of any guess "
-        "by at most x2.72 from one 1 min window (avg), "
-        "and by at most x22,100 from everything that is released in 10 min."
+    said = shown(Stage(config(LASTING)))["policies"][0]  # type: ignore[index]
+    assert said["words"] == (
+        "Someone who already knows every reading of a home to within 50 W either way improves the "
+        "odds of any guess by at most x2.72 from one release (avg of 1 min), and by at most "
+        "x22,100 from all releases of 10 min that start or end with a window. All releases of any "
+        "other 10 min, which touch one window more, improve the odds by at most x59,900."
     )

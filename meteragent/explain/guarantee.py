@@ -1,0 +1,146 @@
+"""What a policy promises: worked out here, worded here, and nowhere else.
+
+`explain`, the status page, the metrics and the accounts say what a `Guarantee` says. It speaks of
+two versions of a home that differ by at most `radius` watts in every reading at once:
+
+    on the grid    readings that far apart can be `ceil(radius / step)` levels apart, which are
+                   more watts if the radius is no whole number of steps; all losses are at these
+    one release    the sum of what its queries cost
+    one horizon    what the budget allows, if the stretch of time starts or ends with a window:
+                   that is what accounts bound
+    any stretch    as long as a horizon, begun anywhere: it can touch one window more, and that
+                   one's release is paid from the budget of a neighbouring horizon
+
+Claims 2 and 6 of `mechanism.md` are the proofs.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from meteragent.explain.document import Bound, Promised
+from meteragent.explain.words import at_most, listed, per_watt_text, power_text, time_text
+from meteragent.privacy.exact import epsilon_at
+from meteragent.privacy.policy import Policy
+
+
+def most_spent(policy: Policy, windows: int) -> int:
+    """Nano-units per watt that so many windows in a row can spend at most."""
+    terms = policy.terms
+    runs, rest = divmod(windows, terms.windows)
+    whole = min(terms.budget, terms.windows * terms.price)
+    return runs * whole + min(terms.budget, rest * terms.price)
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A policy, by the name that people call it, at the radius that it was chosen for."""
+
+    name: str
+    policy: Policy
+    radius: Decimal
+
+    def called(self, name: str) -> "Guarantee":
+        """The same by another name."""
+        return replace(self, name=name)
+
+    @property
+    def apart(self) -> Decimal:
+        """How far apart, on the grid, readings can be that are `radius` apart."""
+        domain = self.policy.domain
+        return domain.steps(self.radius) * domain.step
+
+    def epsilon(self, nano: int) -> Decimal:
+        """A loss in nano-units per watt, as log-odds at the radius."""
+        return epsilon_at(nano, self.apart)
+
+    @property
+    def losses(self) -> dict[str, Decimal]:
+        """What each query's answer about one window loses, or all of its answers together."""
+        names = (question.query.name for question in self.policy.questions)
+        return dict(zip(names, map(self.epsilon, self.policy.terms.costs), strict=True))
+
+    @property
+    def window(self) -> int:
+        """Nano-units per watt that the release of one window can lose."""
+        return most_spent(self.policy, 1)
+
+    @property
+    def horizon(self) -> int:
+        """Those of all releases of a horizon that starts or ends with a window."""
+        return most_spent(self.policy, self.policy.terms.windows)
+
+    @property
+    def any_horizon(self) -> int:
+        """Those of all releases of any stretch of time as long as the horizon."""
+        terms = self.policy.terms
+        return most_spent(self.policy, terms.touching(terms.horizon))
+
+    @property
+    def words(self) -> str:
+        """Who learns how much at most, for people."""
+        return " ".join(self._bounds_in_words())
+
+    def promised(self) -> Promised:
+        """All of it, in numbers and in words."""
+        return Promised(
+            known_within=float(self.radius / 2),
+            apart=float(self.apart),
+            one_release=self._bound(self.window),
+            one_horizon=self._bound(self.horizon),
+            any_horizon=self._bound(self.any_horizon),
+            horizon_ms=self.policy.horizon,
+            window_per_watt=per_watt_text(self.window),
+            horizon_per_watt=per_watt_text(self.horizon),
+            any_horizon_per_watt=per_watt_text(self.any_horizon),
+            sentences=(*self._bounds_in_words(), *self._conditions_in_words()),
+        )
+
+    def _bound(self, nano: int) -> Bound:
+        return Bound.of(float(self.epsilon(nano)))
+
+    def _at_most(self, nano: int) -> str:
+        return at_most(float(self.epsilon(nano)))
+
+    def _bounds_in_words(self) -> Iterator[str]:
+        policy = self.policy
+        span, window = time_text(policy.horizon), time_text(policy.size)
+        asked = listed(question.query.name for question in policy.questions)
+        yield (
+            f"Someone who already knows every reading of a home to within "
+            f"{power_text(self.radius / 2)} either way improves the odds of any guess "
+            f"{self._at_most(self.window)} from one release ({asked} of {window}), and "
+            f"{self._at_most(self.horizon)} from all releases of {span} that start or end with a "
+            "window."
+        )
+        if policy.terms.touching(policy.horizon) > policy.terms.windows:
+            yield (
+                f"All releases of any other {span}, which touch one window more, improve the odds "
+                f"{self._at_most(self.any_horizon)}."
+            )
+
+    def _conditions_in_words(self) -> Iterator[str]:
+        policy, span = self.policy, time_text(self.policy.horizon)
+        one, aligned, any_other = (
+            f"exp({per_watt_text(nano)} x W)"
+            for nano in (self.window, self.horizon, self.any_horizon)
+        )
+        yield (
+            "That holds whatever they know besides and however they reckon, unless they hold the "
+            "noise key or see the readings themselves."
+        )
+        yield (
+            "In general: if two versions of a home differ by at most W watts in every reading, W "
+            f"in whole steps of {power_text(policy.domain.step)}, the odds between them change by "
+            f"at most {one} from one release, {aligned} in {span} that start or end with a window, "
+            f"and {any_other} in any {span}."
+        )
+        if policy.presence == "public":
+            yield "Which readings arrived is public: a gap in the readings can be seen."
+        else:
+            whole_range = policy.domain.maximum - policy.domain.minimum
+            told = float(epsilon_at(self.window, whole_range))
+            yield (
+                "Which readings arrived is protected too, as far as a load of the whole range is: "
+                f"one release improves the odds of guessing which did {at_most(told)}."
+            )
