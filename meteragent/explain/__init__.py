@@ -1,5 +1,6 @@
 """Words and numbers for people: what a policy promises, tells and has spent. Pure.
 
+guarantee   what a policy promises, per release and per horizon, worded once
 leakage     what a release tells at most, and what a reader makes of it
 loads       everyday loads, and how well all releases together can tell them
 document    what is said of a policy

@@ -67,7 +67,7 @@ def together(messages: Sequence[bytes | None], max_bytes: int) -> Runs | None:
     if not _all_present(messages):
         return None
     text = b"[" + b",".join(messages) + b"]"
-    if len(text) > max_bytes and any(is_too_large(message, max_bytes) for message in messages):
+    if len(text) > max_bytes and _any_too_large(messages, max_bytes):
         return None
     if {message[:1] for message in messages} != {b"{"} or _count(text, "{") != len(messages):
         return None
@@ -90,6 +90,10 @@ def runs(records: list[Fields]) -> Runs:
             watts *= np.repeat(scales, columns.counts) if columns.counts else scales
         np.clip(watts, -_LARGEST, _LARGEST, out=watts)
     return columns.packed(watts.tobytes())
+
+
+def _any_too_large(messages: Sequence[bytes], most: int) -> bool:
+    return any(is_too_large(message, most) for message in messages)
 
 
 def _all_present(messages: Sequence[bytes | None]) -> TypeGuard[Sequence[bytes]]:

@@ -71,22 +71,29 @@ async def refuse_missing(clients: Clients, admin: AIOKafkaAdminClient) -> None:
         raise BrokerRefused(kafka.bootstrap_servers[0], problem, "grant what is missing")
 
 
-async def _missing_topics(admin: AIOKafkaAdminClient, kafka: Kafka) -> list[Right]:
+def _needed(kafka: Kafka) -> dict[Right, None]:
+    """What `run` does with topics, in the order in which it is told."""
     read = (kafka.input, kafka.ledger)
     write = (kafka.output, kafka.ledger, kafka.rejected, kafka.policies)
-    names = [*dict.fromkeys((*read, *write))]
-    response = await admin._send_request(_TopicRights(names))  # noqa: SLF001 - no public way
-    granted = {name: allowed for code, name, *_, allowed in response.topics if not code}
-    unknown = {name for code, name, *_ in response.topics if code == _UNKNOWN_TOPIC}
-    needed = (
-        *((name, DESCRIBE_CONFIGS) for name in names),
-        *((name, READ) for name in read),
-        *((name, WRITE) for name in write),
+    return dict.fromkeys(
+        (
+            *(Right(DESCRIBE_CONFIGS, "topic", name) for name in (*read, *write)),
+            *(Right(READ, "topic", name) for name in read),
+            *(Right(WRITE, "topic", name) for name in write),
+        )
     )
+
+
+async def _missing_topics(admin: AIOKafkaAdminClient, kafka: Kafka) -> list[Right]:
+    needed = _needed(kafka)
+    names = [*{right.name: None for right in needed}]
+    response = await admin._send_request(_TopicRights(names))  # noqa: SLF001 - no public way
+    granted = {name: 0 if code else allowed for code, name, *_, allowed in response.topics}
+    unknown = {name for code, name, *_ in response.topics if code == _UNKNOWN_TOPIC}
     return [
-        Right(operation, "topic", name)
-        for name, operation in needed
-        if name not in unknown and not _allows(granted.get(name, 0), operation)
+        right
+        for right in needed
+        if right.name not in unknown and not _allows(granted[right.name], right.operation)
     ]
 
 

@@ -2,7 +2,7 @@
 
 events      what happens, told once
 series, gauges    what is counted, and what is looked at when somebody asks
-balances, promise    where budgets stand, and what policies promise
+balances    where budgets stand
 recent      what happened lately
 metrics     events -> counters, log lines
 log, trace  lines that hold no reading
