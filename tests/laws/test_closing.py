@@ -12,36 +12,30 @@ from calendar import timegm
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.privacy.domain import Domain
-from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.policy import Policy, per_watt, question
+from meteragent.privacy.policy import Policy, per_watt
 from meteragent.stream.pipeline import START, Assigned, Pipeline, Position
-from meteragent.stream.readings import Readings, Reason
+from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Step
+from tests.given import DAY, KEY, MINUTE, SECOND, Record, policy, readings
 
-SECOND, MINUTE, DAY = 1000, 60_000, 86_400_000
-KEY = NoiseKey(b"\7" * 32)
 SKEW = 10 * SECOND
 
 
-def policy(size: int = MINUTE, interval: int = 10 * SECOND, **changes: object) -> Policy:
+def closing(size: int = MINUTE, interval: int = 10 * SECOND, **changes: object) -> Policy:
+    """Windows of a minute or of another size, which close as the timeline above says."""
     settings: dict[str, object] = {
-        "domain": Domain(0, 1000, 10),
-        "questions": (question("avg", 1, 100),),
         "size": size,
         "interval": interval,
-        "hop": size,
         "grace": 5 * SECOND,
         "idle": 30 * SECOND,
         "budget": per_watt("budget", 1000, 100),
         "horizon": 30 * DAY,
     }
-    return Policy(**{**settings, **changes})  # type: ignore[arg-type]
+    return policy(**settings | changes)
 
 
 @dataclass
@@ -64,21 +58,8 @@ class Partition:
         self, meter: str, time: int, written: int | None = None, watts: float = 100
     ) -> None:
         """One record; it is written when it is measured, if nothing else is said."""
-        self.take(
-            self.pipeline.feed(
-                Readings(
-                    meters=[meter],
-                    offsets=np.array([self.offset]),
-                    timestamps=np.array([time if written is None else written]),
-                    counts=np.array([1]),
-                    starts=np.array([time]),
-                    intervals=np.array([1]),
-                    watts=np.array([watts]),
-                    rejects=[],
-                    next_offset=self.offset + 1,
-                )
-            )
-        )
+        record = Record(meter, time if written is None else written, time, (watts,))
+        self.take(self.pipeline.feed(readings([record], self.offset)))
         self.offset += 1
 
     def tick(self, now: int) -> None:
@@ -98,7 +79,7 @@ def test_a_meters_window_closes_with_its_own_time_at_end_plus_grace(first: int, 
     """
     a: --x------|----y      closes w0 if and only if y >= 65
     """
-    one = Partition(policy())
+    one = Partition(closing())
     one.reading("a", first * SECOND)
     one.reading("a", then * SECOND)
     assert (("a", 0) in one.closed) == (then >= 65)
@@ -110,7 +91,7 @@ def test_a_silent_meters_window_closes_with_the_partitions_clock(last: int, cloc
     a: --x------|            (silent)
     b:          |-------y    closes a's w0 if and only if y >= 60 + 5 + 30
     """
-    one = Partition(policy())
+    one = Partition(closing())
     one.reading("a", last * SECOND)
     one.reading("b", clock * SECOND)
     assert (("a", 0) in one.closed) == (clock >= 95)
@@ -122,7 +103,7 @@ def test_a_quiet_partitions_window_closes_with_the_wall_clock(last: int, now: in
     a:    --x------|         (nobody writes)
     wall:          |----now  closes w0 if and only if now >= 95
     """
-    one = Partition(policy())
+    one = Partition(closing())
     one.reading("a", last * SECOND)
     one.tick(now * SECOND)
     assert (("a", 0) in one.closed) == (now >= 95)
@@ -139,7 +120,7 @@ def test_a_replay_closes_the_same_windows_with_the_same_content(
 ) -> None:
     """Live, each record is written as it is measured; in the replay all are written at once,
     long after, and nothing asks what time it is."""
-    live, replay, now = Partition(policy()), Partition(policy()), 0
+    live, replay, now = Partition(closing()), Partition(closing()), 0
     written = 10**9 + later * SECOND
     for meter, step, jitter in timeline:
         now += step * SECOND
@@ -156,7 +137,7 @@ def test_one_clock_in_the_future_closes_nobodys_window(ahead: int, last: int) ->
     a: --x------|
     b: ------------------------ … --------y    written now, dated y: more than 10 s from now
     """
-    one = Partition(policy())
+    one = Partition(closing())
     one.reading("a", last * SECOND)
     one.reading("b", (last + ahead) * SECOND, written=last * SECOND)
     assert one.closed == []
@@ -182,7 +163,7 @@ def test_daylight_saving_and_leap_days_change_nothing(
 ) -> None:
     """Every day has the same windows: 24 hours of them, from midnight UTC on."""
     begin = timegm((*midnight, 0, 0, 0)) * SECOND
-    one = Partition(policy(size, 15 * MINUTE))
+    one = Partition(closing(size, 15 * MINUTE))
     for time in range(begin, begin + 2 * DAY, 15 * MINUTE):
         one.reading("a", time)
     one.tick(begin + 4 * DAY)
@@ -194,7 +175,7 @@ def test_a_meter_that_comes_back_after_days_goes_on_where_time_is(days: int, sec
     """
     a: x---| …… silence for days …… |---y     w(x) closes once; the windows between hold nothing
     """
-    one = Partition(policy())
+    one = Partition(closing())
     one.reading("a", 30 * SECOND)
     back = days * DAY + second * SECOND
     one.reading("a", back)
@@ -207,7 +188,7 @@ def test_a_meter_that_comes_back_after_days_goes_on_where_time_is(days: int, sec
 @given(st.integers(1, 30))
 def test_a_known_meters_silence_is_published_if_presence_is_private(minutes: int) -> None:
     """Every window is released on time, empty or not: what comes out says nothing of silence."""
-    one = Partition(policy(presence="private"))
+    one = Partition(closing(presence="private"))
     one.reading("a", 30 * SECOND)
     one.tick(minutes * MINUTE + 35 * SECOND)
     assert one.closed == [("a", start * MINUTE) for start in range(minutes)]
@@ -225,7 +206,7 @@ def test_a_known_meters_silence_is_published_if_presence_is_private(minutes: int
     ],
 )
 def test_windows_of_any_length_hold_their_readings_and_no_others(size: int, interval: int) -> None:
-    one = Partition(policy(size, interval, horizon=max(DAY, size)))
+    one = Partition(closing(size, interval, horizon=max(DAY, size)))
     for time in range(0, 3 * size, interval):
         one.reading("a", time)
     one.tick(3 * size + 35 * SECOND)

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meteragent.privacy.domain import ABSENT, Domain
-from meteragent.privacy.policy import Policy, question
+from meteragent.privacy.policy import Policy
 from meteragent.stream.records import Records
 from meteragent.stream.window import SLOTS_AT_ONCE, STRIDE_SLOTS, WINDOWS_AT_ONCE, Store, Tally
+from tests.given import SECOND, policy
 from tests.twins.windows import Windows
 
-SECOND = 1000
 MANY = settings(max_examples=max(200, settings().max_examples))
 STRIDES = st.sampled_from([1, 50, STRIDE_SLOTS])
 """A window at a stride, a few, or as many as there are."""
@@ -30,16 +30,13 @@ def policies(draw: st.DrawFn) -> Policy:
     interval = draw(st.sampled_from([1, 2, 10])) * SECOND
     hop_slots = draw(st.integers(1, 4))
     slots = draw(st.integers(hop_slots, 9))
-    return Policy(
+    return policy(
         domain=Domain(0, 100, 1),
-        questions=(question("avg", 1, 10),),
         size=slots * interval,
         interval=interval,
         hop=hop_slots * interval,
         grace=draw(st.integers(0, 25)) * SECOND,
         idle=draw(st.integers(0, 40)) * SECOND,
-        budget=10**12,
-        horizon=10**9,
         presence=draw(st.sampled_from(["public", "private"])),
     )
 

@@ -14,18 +14,17 @@ from meteragent.config import Config
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.kafka.intake import Intake
-from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.partition import State
 from meteragent.stream.pipeline import Assigned, Pipeline
 from meteragent.watch.events import PartitionMoved, PartitionRestored, Rebalanced, TransactionEnded
 from meteragent.watch.metrics import Monitor
+from tests.given import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MINUTE = 60_000
 BEGIN = 1_763_424_000_000  # a whole hour, and a whole day
-KEY = NoiseKey(bytes(range(32)))
 
 POLICIES = """
 [[policy]]
