@@ -1,0 +1,33 @@
+"""Which tests are asked about a mistake in a module: fast ones, the likeliest first.
+
+`tests/same_bytes` is not asked: it would find nearly everything, and say of nothing what is wrong.
+"""
+
+from __future__ import annotations
+
+PURE = ("meteragent/privacy", "meteragent/stream", "meteragent/formats", "meteragent/explain")
+SUITES = {
+    "meteragent/privacy": (
+        *("tests/privacy", "tests/laws/test_small_worlds.py", "tests/laws/test_queries.py"),
+        *("tests/laws/test_oracle.py", "tests/explain", "tests/laws/test_accounts.py"),
+    ),
+    "meteragent/stream": (
+        *("tests/stream", "tests/laws/test_closing.py", "tests/laws/test_windows.py"),
+        *("tests/laws/test_ticks.py", "tests/laws/test_pipeline.py", "tests/kafka"),
+        *("tests/files/test_job.py", "tests/watch/test_balances.py"),
+    ),
+    "meteragent/formats": ("tests/formats", "tests/files/test_sanitize.py"),
+    "meteragent/explain": ("tests/explain", "tests/commands/test_explain.py", "tests/watch"),
+    "meteragent/config": ("tests/config", "tests/commands"),
+    "meteragent/watch": ("tests/watch",),
+    "meteragent/kafka": ("tests/kafka", "tests/schedules", "tests/watch"),
+    "meteragent/files": ("tests/files",),
+    "meteragent/commands": ("tests/commands", "tests/files/test_sanitize.py", "tests/docs"),
+    "meteragent": ("tests/test_errors.py", "tests/config", "tests/commands"),
+}
+"""Folder -> tests."""
+
+
+def suite(module: str) -> tuple[str, ...]:
+    """The tests of a module."""
+    return SUITES[module.rpartition("/")[0]]
