@@ -9,6 +9,7 @@ capacity is the optimum of a linear programme.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -35,14 +36,11 @@ class PrivacyType:
     def neighbours(self) -> list[tuple[int, int]]:
         """Ordered pairs whose odds imply those of all others: no third secret lies between."""
         d = self.distances
-        pairs = [(x, y) for x in range(self.size) for y in range(self.size) if x != y]
-        return [
-            (x, y)
-            for x, y in pairs
-            if not any(
-                z not in {x, y} and np.isclose(d[x, z] + d[z, y], d[x, y]) for z in range(self.size)
-            )
-        ]
+        same = np.eye(self.size, dtype=bool)
+        elsewhere = ~(same[:, np.newaxis] | same[np.newaxis])  # [x, y, z]: z is neither
+        on_the_way = np.isclose(d[:, np.newaxis] + d[np.newaxis], d[..., np.newaxis])
+        found = ~(same | (elsewhere & on_the_way).any(axis=2))
+        return [(int(x), int(y)) for x, y in np.argwhere(found)]
 
 
 def of_points(name: str, points: Floats) -> PrivacyType:
@@ -53,6 +51,13 @@ def of_points(name: str, points: Floats) -> PrivacyType:
 def line(size: int) -> PrivacyType:
     """So many levels in a row: what a single query answers."""
     return of_points(f"line of {size}", np.arange(size, dtype=float)[:, np.newaxis])
+
+
+def euclidean(rows: int, columns: int) -> PrivacyType:
+    """Points of a lattice as the crow flies."""
+    points = np.array([*product(range(rows), range(columns))], dtype=float)
+    apart = np.sqrt(((points[:, np.newaxis] - points) ** 2).sum(axis=2))
+    return PrivacyType(f"Euclidean grid {rows} × {columns}", apart)
 
 
 def discrete(size: int) -> PrivacyType:
@@ -119,3 +124,39 @@ def promises(of: PrivacyType, epsilon: float, outputs: int) -> coo_array:
 def of_channel(channel: Floats) -> Capacities:
     """Of one mechanism, `channel[secret, output]`."""
     return Capacities(float(channel.max(axis=0).sum()), float(1 - channel.min(axis=0).sum()))
+
+
+def of_line(levels: int, ratio: Fraction) -> tuple[Fraction, Fraction]:
+    """Both, exactly: of levels in a row, `ratio` being exp(-epsilon)."""
+    most = (2 + (levels - 2) * (1 - ratio)) / (1 + ratio)
+    half, odd = divmod(levels, 2)
+    least = ratio**half if odd else 2 * ratio**half / (1 + ratio)
+    return most, 1 - least
+
+
+def of_discrete(size: int, ratio: Fraction) -> tuple[Fraction, Fraction]:
+    """Both, exactly: of secrets that are all at distance one.
+
+    The one is that of a mechanism which raises a single secret in every output, the other of
+    one that lowers a single secret.
+    """
+    return size / (1 + (size - 1) * ratio), 1 - size * ratio / (size - 1 + ratio)
+
+
+def of_cube(bits: int, ratio: Fraction) -> tuple[Fraction, Fraction]:
+    """Both, exactly: of so many bits, each released by itself."""
+    most, gained = of_discrete(2, ratio)
+    return most**bits, 1 - (1 - gained) ** bits
+
+
+def drawn(of: PrivacyType, epsilon: float, random: np.random.Generator) -> Floats:
+    """A private mechanism: columns that decay from a centre, some of them negated, then a rest."""
+    columns = []
+    for _ in range(2 * of.size):
+        centre = random.integers(of.size)
+        decay = np.exp(-epsilon * of.distances[centre])
+        columns.append(random.random() * (decay if random.random() < 0.5 else 1 / decay))
+    made = np.array(columns).T
+    made /= 2 * made.sum(axis=1).max()
+    rest = 1 - made.sum(axis=1, keepdims=True)
+    return np.column_stack([made, rest])
