@@ -114,7 +114,7 @@ class Agent:
 
     async def _run_once(self) -> None:
         partitions = await unless(self._stopping, self._prepare())
-        if partitions is None:
+        if partitions is None or self._stopping.is_set():
             return
         self.group = Group(
             self._config,

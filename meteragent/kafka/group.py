@@ -157,7 +157,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
     def _hand_on(self, *sources: TopicPartition) -> dict[TopicPartition, Handover]:
         """What was left whole of these partitions; what was left of others is thrown away."""
         whole = {w.source: w for w in self._leaving if w.whole}
-        for source in whole.keys() - set(sources):
+        for source in [source for source in whole if source not in sources]:
             whole.pop(source).discard()
         self._leaving = [w for w in self._leaving if w.closing or not w.left.is_set()]
         return {source: worker.hand_over() for source, worker in whole.items()}
@@ -165,7 +165,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
     async def _drain(self) -> None:
         """Give up all partitions. Called again while it is under way, it waits for the same."""
         leaving = [worker for worker in self.workers.values() if not worker.left.is_set()]
-        self._leaving = [*{*self._leaving, *leaving}]
+        self._leaving += [worker for worker in leaving if worker not in self._leaving]
         for worker in leaving:
             worker.on(Event.REVOKED)
         waits = [asyncio.create_task(worker.left.wait()) for worker in leaving]

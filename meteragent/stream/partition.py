@@ -1,8 +1,8 @@
 """The life of a partition: a table of states and events that answers with commands.
 
 Nothing here waits, reads or writes. The shell (`kafka/`) carries out the commands and
-reports what came of them as events; the simulation in the tests does the same against a
-model of Kafka. What keeps releases exactly once is all in the order of the commands:
+reports what came of them as events; the tests run that shell itself in seeded schedules, against
+a model of Kafka. What keeps releases exactly once is all in the order of the commands:
 
 * FENCE comes before RESTORE: once the producer of our transactional id has started, no former
   owner can commit any more, and what it had committed is complete. Only then is the ledger

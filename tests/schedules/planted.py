@@ -1,102 +1,173 @@
-"""Bugs planted on purpose, one per design: the simulation must notice each."""
+"""Bugs planted on purpose into the agent itself: the schedules must notice each."""
 
-from copy import copy
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from random import Random
-from typing import Any
+from typing import NamedTuple
+from unittest.mock import patch
 
-from meteragent.privacy.entropy import Entropy, NoiseKey
-from meteragent.stream.partition import TABLE, Command, Event, State
+from aiokafka import AIOKafkaProducer, ConsumerRecord, TopicPartition
+from aiokafka.structs import OffsetAndMetadata
+
+from meteragent.config.kafka import Kafka
+from meteragent.kafka import outbox, restore, worker
+from meteragent.kafka.clients import Clients
+from meteragent.kafka.handover import Shared
+from meteragent.kafka.intake import Intake
+from meteragent.kafka.outbox import Outbox
+from meteragent.kafka.worker import Worker
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.stream.partition import TABLE, Command, Event, Life, State
 from meteragent.stream.pipeline import Pipeline, Position
-from tests.schedules.client import Delivery
-from tests.schedules.intake import Outbox
-from tests.schedules.scheduler import Steps
-from tests.schedules.worker import LEDGER, Batches, Design
+
+Bug = Callable[[], AbstractContextManager[object]]
 
 
-class CommitsBeforeDelivery(Design):
+def commits_before_delivery() -> AbstractContextManager[object]:
     """Records are handed over, and nobody looks whether they arrive."""
 
-    def delivered(self, deliveries: list[Delivery]) -> Steps[None]:
-        yield "does not wait"
-        del deliveries
+    async def send_all(
+        producer: AIOKafkaProducer,
+        kafka: Kafka,
+        source: TopicPartition,
+        waiting: Outbox,
+        position: Position,
+    ) -> None:
+        await producer.begin_transaction()
+        for topic, records in (
+            (kafka.output, waiting.releases),
+            (kafka.ledger, waiting.ledger()),
+            (kafka.rejected, waiting.rejects),
+        ):
+            await outbox.send(producer, topic, source.partition, records)
+        offset = OffsetAndMetadata(position.offset, restore.metadata(position))
+        await producer.send_offsets_to_transaction({source: offset}, kafka.group)
+
+    return patch.object(worker, "send_all", send_all)
 
 
-class CommitsAtOnce(Design):
+def _table(
+    *changes: tuple[State, Event, State, tuple[Command, ...]],
+) -> AbstractContextManager[object]:
+    table = TABLE | {(state, event): (after, commands) for state, event, after, commands in changes}
+    return patch.object(worker, "Life", partial(Life, table))
+
+
+def commits_at_once() -> AbstractContextManager[object]:
     """The table orders the commit together with the sending."""
+    return _table(
+        (State.RUNNING, Event.DUE, State.COMMITTING, (Command.SEND, Command.COMMIT)),
+        (State.COMMITTING, Event.DELIVERED, State.COMMITTING, ()),
+    )
 
-    table = TABLE | {
-        (State.RUNNING, Event.DUE): (State.COMMITTING, (Command.SEND, Command.COMMIT)),
-        (State.COMMITTING, Event.DELIVERED): (State.COMMITTING, ()),
-    }
 
-
-class RestoresBeforeFencing(Design):
+def restores_before_fencing() -> AbstractContextManager[object]:
     """The table reads what is committed while a former owner can still commit."""
+    return _table(
+        (State.ASSIGNED, Event.BEGIN, State.RESTORING, (Command.RESTORE,)),
+        (State.RESTORING, Event.RESTORED, State.FENCING, (Command.FENCE,)),
+        (State.FENCING, Event.FENCED, State.RUNNING, (Command.SEEK,)),
+        (State.FAILED, Event.RETRY, State.RESTORING, (Command.RESTORE,)),
+    )
 
-    table = TABLE | {
-        (State.ASSIGNED, Event.BEGIN): (State.RESTORING, (Command.RESTORE,)),
-        (State.RESTORING, Event.RESTORED): (State.FENCING, (Command.FENCE,)),
-        (State.FENCING, Event.FENCED): (State.RUNNING, (Command.SEEK,)),
-        (State.FAILED, Event.RETRY): (State.RESTORING, (Command.RESTORE,)),
-    }
 
-
-class PassesOpenWindows(Design):
+def passes_open_windows() -> AbstractContextManager[object]:
     """The offset of the next record is committed, though open windows need older ones."""
+    real = Pipeline.position
 
-    def position(self, pipeline: Pipeline) -> Position:
-        position = super().position(pipeline)
-        return replace(position, offset=position.processed, clock=pipeline.clock)
+    def position(self: Pipeline) -> Position:
+        found = real(self)
+        return replace(found, offset=self._processed, clock=self.clock)
+
+    return patch.object(Pipeline, "position", position)
 
 
-class DrawsAnew(Design):
+def draws_anew() -> AbstractContextManager[object]:
     """The noise is not a function of the content: every pipeline that is built has its own."""
+    real, dice = Shared.pipeline, Random(0)
 
-    def __init__(self) -> None:
-        self._dice = Random(0)
+    def pipeline(self: Shared, start: Position) -> Pipeline:
+        return real(replace(self, key=NoiseKey(dice.randbytes(32))), start)
 
-    def pipeline(self, *arguments: Any, **settings: Any) -> Pipeline:  # noqa: ANN401
-        built = super().pipeline(*arguments, **settings)
-        fresh = NoiseKey(self._dice.randbytes(32))
-        for cohort in built._cohorts:
-            cohort._releaser = copy(cohort._releaser)
-            cohort._releaser._entropy = Entropy(fresh, cohort.policy.digest)
-        return built
+    return patch.object(Shared, "pipeline", pipeline)
 
 
-class NeverForgets(Design):
+def never_forgets() -> AbstractContextManager[object]:
     """An error does not throw memory away."""
+    return patch.object(Worker, "_forget", lambda _: None)
 
-    forgets = False
 
-
-class RestoresAborted(Design):
+def restores_aborted() -> AbstractContextManager[object]:
     """The ledger is read with what was aborted, or may yet be."""
+    real = restore.accounts
 
-    restores_committed = False
+    async def accounts(clients: Clients, partition: int) -> dict[str, bytes]:
+        everything = partial(clients.consumer, isolation_level="read_uncommitted")
+        with patch.object(clients, "consumer", everything):
+            return await real(clients, partition)
+
+    return patch.object(restore, "accounts", accounts)
 
 
-class LeavesLedgerOut(Design):
+def leaves_ledger_out() -> AbstractContextManager[object]:
     """The ledger has no part in the transaction."""
-
-    def batches(self, outbox: Outbox) -> Batches:
-        return [batch for batch in super().batches(outbox) if batch[0] != LEDGER]
+    return patch.object(Outbox, "ledger", lambda _: [])
 
 
-class TicksAtOnce(Design):
+def ticks_at_once() -> AbstractContextManager[object]:
     """The wall clock closes windows before it is committed that it does."""
 
-    announces_ticks = False
+    def pass_time(self: Intake, now: int) -> None:
+        async def tick() -> None:
+            async with self._whole:
+                await self._collect(self.pipeline.tick(now), lambda: None)
+
+        if not self._whole.locked() and not self._forgotten and self._before is None:
+            tasks.append(asyncio.ensure_future(tick()))
+
+    tasks: list[asyncio.Task[None]] = []
+    return patch.object(Intake, "pass_time", pass_time)
 
 
-class InheritsRuins(Design):
+def inherits_ruins() -> AbstractContextManager[object]:
     """A partition that comes back is gone on with, though its last commit did not end."""
+    whole = property(lambda worker: worker.life.state is State.LOST, lambda _, __: None)
+    return patch.object(Worker, "whole", whole, create=True)
 
-    inherits_anything = True
 
-
-class FeedsStaleRecords(Design):
+def feeds_stale_records() -> AbstractContextManager[object]:
     """Records that were read before the partition was built anew are fed all the same."""
+    real = Worker.take
 
-    drops_stale_records = False
+    async def take(self: Worker, records: Sequence[ConsumerRecord], sought: object) -> None:
+        del sought
+        await real(self, records, self.sought)
+
+    return patch.object(Worker, "take", take)
+
+
+class Planted(NamedTuple):
+    """A bug, and what is to be seen of it within so many seeds."""
+
+    plant: Bug
+    seeds: int
+    symptom: str
+    punctual: bool = True
+
+
+BUGS = (
+    Planted(commits_before_delivery, 100, "Broken"),
+    Planted(commits_at_once, 50, "Broken"),
+    Planted(restores_before_fencing, 100, "Broken"),
+    Planted(passes_open_windows, 20, "lost"),
+    Planted(draws_anew, 50, "a second draw"),
+    Planted(never_forgets, 50, "the ledger of"),
+    Planted(restores_aborted, 50, "the ledger of"),
+    Planted(leaves_ledger_out, 20, "releases and no account"),
+    Planted(inherits_ruins, 100, "Invalid state transition"),
+    Planted(feeds_stale_records, 400, "Broken"),
+    Planted(ticks_at_once, 200, "a second draw", punctual=False),
+)

@@ -1,103 +1,101 @@
 """What is true whatever the schedule: the records, and what an undisturbed run makes of them."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field
 from functools import cache, cached_property
+from pathlib import Path
 from random import Random
 
-import numpy as np
-
-from meteragent.privacy.domain import Domain
+from meteragent.config import Config, from_document
+from meteragent.formats.decoder import Decoder
+from meteragent.formats.encoder import Encoder
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.policy import Policy, per_watt, question
-from meteragent.stream.pipeline import START, Assigned, Pipeline
-from meteragent.stream.readings import Readings, Reason, Reject
+from meteragent.privacy.policy import Policy
+from meteragent.stream.pipeline import Assigned, Pipeline
 
 SECOND = 1000
 KEY = NoiseKey(bytes(range(32)))
-MAX_SKEW = 60 * SECOND
-MAX_METERS = 9
 PARTITIONS = 2
 RECORDS = 10
 """Of each partition."""
 WORLDS = 60
+START = 10**6
 
-
-def _policy(**changes: object) -> Policy:
-    settings: dict[str, object] = {
-        "domain": Domain(0, 20, 1),
-        "questions": (question("avg", 1, 10),),
-        "size": 20 * SECOND,
-        "interval": 10 * SECOND,
-        "hop": 20 * SECOND,
-        "grace": 5 * SECOND,
-        "idle": 10 * SECOND,
-        "budget": per_watt("budget", 3, 10),
-        "horizon": 80 * SECOND,
-    }
-    return Policy(**{**settings, **changes})  # type: ignore[arg-type]
-
-
-POLICIES = (
-    _policy(),
-    _policy(hop=10 * SECOND, budget=per_watt("budget", 4, 10)),
-    _policy(presence="private"),
+_AGENT = {
+    "commit_interval": "300ms",
+    "max_skew": "60s",
+    "drain_deadline": "1500ms",
+    "max_meters": 9,
+}
+_KAFKA = {"transaction_timeout": "4s"}
+_POLICY = {
+    "name": "all",
+    "window": "20s",
+    "interval": "10s",
+    "grace": "5s",
+    "idle": "10s",
+    "minimum": "0W",
+    "maximum": "20W",
+    "step": "1W",
+    "epsilon": "1",
+    "radius": "10W",
+    "budget": "3",
+    "horizon": "80s",
+    "min_coverage": "0",
+}
+_POLICIES: tuple[dict[str, object], ...] = (
+    {},
+    {"hop": "10s", "budget": "4"},
+    {"presence": "private"},
+    {"queries": ["avg", "max"], "on_exhausted": "partial"},
 )
+
+Window = tuple[str, int]
+"""(meter, start)"""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One reading; a bad record holds none."""
+    """A message; the meters' time at which it is written is its timestamp."""
 
+    partition: int
     written: int
-    meter: str
-    time: int
-    watts: float
-    bad: bool
+    meter: bytes
+    value: bytes
 
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """A policy and the records of every partition, in the order in which they are written."""
+    """A policy and all records, in the order in which they are written."""
 
-    policy: Policy
-    written: tuple[tuple[int, Record], ...]
-    """(partition, record)"""
-
-    @cached_property
-    def assigned(self) -> tuple[Assigned, ...]:
-        return (Assigned("", self.policy),)
+    config: Config
+    written: tuple[Record, ...]
+    punctual: bool
 
     @cached_property
-    def logs(self) -> tuple[tuple[Record, ...], ...]:
-        return tuple(
-            tuple(record for where, record in self.written if where == partition)
-            for partition in range(PARTITIONS)
-        )
+    def policy(self) -> Policy:
+        """The only one."""
+        (policy,) = self.config.policies.values()
+        return policy
 
     @property
     def end(self) -> int:
         """When every window has closed."""
-        return self.written[-1][1].written + 100 * SECOND
+        return self.written[-1].written + 60 * SECOND
 
-    def readings(self, partition: int, records: range) -> Readings:
-        """Some records of a partition, decoded."""
-        log = self.logs[partition]
-        good = [i for i in records if not log[i].bad]
-        return Readings(
-            meters=[log[i].meter for i in good],
-            offsets=np.array(good, dtype=np.int64),
-            timestamps=np.array([log[i].written for i in good], dtype=np.int64),
-            counts=np.ones(len(good), dtype=np.int64),
-            starts=np.array([log[i].time for i in good], dtype=np.int64),
-            intervals=np.ones(len(good), dtype=np.int64),
-            watts=np.array([log[i].watts for i in good], dtype=np.float64),
-            rejects=[Reject(i, Reason.NOT_JSON) for i in records if log[i].bad],
-            next_offset=records.stop,
-        )
+    def log(self, partition: int) -> list[Record]:
+        """The records of a partition."""
+        return [record for record in self.written if record.partition == partition]
 
     def pipeline(self) -> Pipeline:
         """A pipeline from which nothing was hidden."""
-        return Pipeline(self.assigned, KEY, max_skew=MAX_SKEW, max_meters=MAX_METERS, start=START)
+        agent = self.config.agent
+        return Pipeline(
+            [Assigned("", self.policy)],
+            KEY,
+            max_skew=agent.max_skew,
+            max_meters=agent.max_meters,
+        )
 
 
 @cache
@@ -105,24 +103,55 @@ def world(number: int, *, punctual: bool = True) -> World:
     """One of `WORLDS` worlds.
 
     In a punctual one no reading is later than `idle` by the wall clock: so it does not depend
-    on the schedule whether it is late, and every schedule must come to the same releases.
+    on the schedule whether it is late, and every schedule must come to the same releases. In
+    the others meters fall ever further behind, and the wall clock closes windows before them.
     """
     random = Random(f"world {number}")
     delays = (0, 0, 0, 3, 10, -20, -100)
-    policy = POLICIES[number % len(POLICIES)]
-    now, events, written, left = 10**6, 10**6, [], [RECORDS] * PARTITIONS
+    now, events, written, left = START, START, [], [RECORDS] * PARTITIONS
     while any(left):
         partition = random.choice([p for p in range(PARTITIONS) if left[p]])
         left[partition] -= 1
         step = random.choice([0, 1, 3, 5, 10, 10, 40]) * SECOND
         now += step if punctual else 3 * step
         events += step
-        record = Record(
-            written=now,
-            meter=f"{partition}-{random.choice('aaabbc')}",
-            time=(now if punctual else events) - random.choice(delays) * SECOND,
-            watts=float(random.randint(0, 20)),
-            bad=random.random() < 0.05,
-        )
-        written.append((partition, record))
-    return World(policy, tuple(written))
+        meter = f"{partition}-{random.choice('aaabbc')}"
+        time = (now if punctual else events) - random.choice(delays) * SECOND
+        reading = {"meter_id": meter, "ts": time, "value": random.randint(0, 20)}
+        value = b"{" if random.random() < 0.05 else json.dumps(reading).encode()
+        written.append(Record(partition, now, meter.encode(), value))
+    return World(_config(number % len(_POLICIES)), tuple(written), punctual)
+
+
+@cache
+def _config(number: int) -> Config:
+    policy = {**_POLICY, **_POLICIES[number]}
+    return from_document({"agent": _AGENT, "kafka": _KAFKA, "policy": [policy]}, Path(), {})
+
+
+@dataclass
+class Expected:
+    """What an undisturbed pipeline makes of a world."""
+
+    releases: dict[Window, bytes] = field(default_factory=dict)
+    rejects: list[tuple[int, int, str]] = field(default_factory=list)
+    """(partition, offset, reason)"""
+
+
+@cache
+def expected(world: World) -> Expected:
+    """Feed everything, a record at a time; then let the clock run on to the end."""
+    expected, encoder, decoder = Expected(), Encoder(), Decoder()
+    for partition in range(PARTITIONS):
+        pipeline = world.pipeline()
+        steps = []
+        for offset, record in enumerate(world.log(partition)):
+            readings = decoder.decode([record.value], [offset], [record.written])
+            steps += [*pipeline.feed(readings)]
+        for step in [*steps, *pipeline.tick(world.end)]:
+            decided = step.releases
+            windows = zip(decided.meters, decided.starts.tolist(), strict=True)
+            expected.releases |= zip(windows, encoder.encode(decided), strict=True)
+        rejects = pipeline.counts.rejects
+        expected.rejects += [(partition, r.offset, r.reason.value) for r in rejects]
+    return expected

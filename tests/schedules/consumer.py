@@ -1,0 +1,161 @@
+"""A consumer of the model, as aiokafka's behaves where the agent leans on it."""
+
+import asyncio
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from aiokafka import ConsumerRebalanceListener, TopicPartition
+from aiokafka.errors import IllegalStateError, KafkaError
+
+from tests.schedules.kafka_model import Log
+from tests.schedules.loop import HOME
+from tests.schedules.members import Members
+from tests.schedules.network import Network
+
+MOST = 4
+"""Records of a partition that come together."""
+
+
+class Record(NamedTuple):
+    """A record as it is handed over."""
+
+    key: bytes
+    value: bytes
+    offset: int
+    timestamp: int
+
+
+@dataclass
+class Place:
+    """What a consumer knows of a partition that is assigned to it."""
+
+    position: int = 0
+    paused: bool = False
+    end: int | None = None
+    answered: int | None = None
+
+
+class Consumer:
+    """Nothing tells it that it was expelled from the group."""
+
+    def __init__(self, network: Network, members: Members, options: dict[str, Any]) -> None:
+        self.home = HOME.get()
+        self._network = network
+        self._members = members
+        self._grouped = "group_id" in options
+        self._committed = options.get("isolation_level", "read_committed") == "read_committed"
+        self._listener: Any = None
+        self._assigned: dict[TopicPartition, Place] = {}
+        self._reassigned = asyncio.Event()
+        self._reassigned.set()
+
+    async def start(self) -> None:
+        await self._network.call(lambda: None)
+
+    async def stop(self) -> None:
+        self._members.leave(self)
+        await asyncio.sleep(0)
+
+    # The group's side: called in tasks of the instance, as aiokafka's coordinator does.
+
+    def subscribe(self, topics: list[str], *, listener: ConsumerRebalanceListener) -> None:
+        del topics
+        self._listener = listener
+        self._members.join(self)
+
+    async def give_up(self) -> None:
+        self._reassigned.clear()
+        await self._listener.on_partitions_revoked(set(self._assigned))
+
+    async def receive(self, sources: list[TopicPartition]) -> None:
+        self._assigned = {source: Place() for source in sources}
+        await self._listener.on_partitions_assigned(sources)
+        self._reassigned.set()
+
+    # Our side.
+
+    def assign(self, sources: Iterable[TopicPartition]) -> None:
+        self._assigned = {source: Place() for source in sources}
+
+    def assignment(self) -> frozenset[TopicPartition]:
+        return frozenset(self._assigned)
+
+    def partitions_for_topic(self, topic: str) -> Collection[int]:
+        del topic
+        return [source.partition for source in self._members.sources]
+
+    def seek(self, source: TopicPartition, offset: int) -> None:
+        self._place(source).position = offset
+
+    async def seek_to_beginning(self, *sources: TopicPartition) -> None:
+        for source in sources:
+            self.seek(source, 0)
+
+    def pause(self, *sources: TopicPartition) -> None:
+        for source in sources:
+            self._place(source).paused = True
+
+    def resume(self, *sources: TopicPartition) -> None:
+        for source in sources:
+            self._place(source).paused = False
+
+    async def position(self, source: TopicPartition) -> int:
+        return self._place(source).position
+
+    def highwater(self, source: TopicPartition) -> int | None:
+        return self._place(source).end
+
+    def last_poll_timestamp(self, source: TopicPartition) -> int | None:
+        return self._place(source).answered
+
+    async def beginning_offsets(
+        self, sources: Collection[TopicPartition]
+    ) -> dict[TopicPartition, int]:
+        return await self._network.call(lambda: dict.fromkeys(sources, 0))
+
+    async def end_offsets(self, sources: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        return await self._network.call(lambda: {s: len(self._log(s).entries) for s in sources})
+
+    async def getmany(
+        self, *sources: TopicPartition, timeout_ms: int, max_records: int
+    ) -> dict[TopicPartition, list[Record]]:
+        """The next records; those of the group's input only after a rest, if there are none.
+
+        That is longer than `timeout_ms`, to save steps: a machine may be slow.
+        """
+        random = self._network.loop.random.random
+        await asyncio.sleep(random() * (0.7 if self._grouped else timeout_ms / 1000))
+        await self._reassigned.wait()  # never while a rebalance is under way
+        if self._network.chance(0.002) and self._grouped:
+            raise KafkaError("the coordinator says no")
+        found = {}
+        for source in sources or [*self._assigned]:
+            if source in self._assigned and not self._assigned[source].paused:
+                records = self._fetch(
+                    source, min(max_records, self._network.loop.random.randint(1, MOST))
+                )
+                if records:
+                    found[source] = records
+        if found and self._grouped and random() < 0.15:
+            await asyncio.sleep(
+                3 * random()
+            )  # whoever waits for them wakes up late: they are stale
+        return found
+
+    def _fetch(self, source: TopicPartition, most: int) -> list[Record]:
+        log, place = self._log(source), self._assigned[source]
+        place.end, place.answered = len(log.entries), self._network.wall()
+        first = place.position
+        found, place.position = log.read(first, most, committed=self._committed)
+        if not self._grouped:
+            return [Record(e.key, e.value, -1, -1) for e in found]
+        return [Record(e.key, e.value[0], first + n, e.value[1]) for n, e in enumerate(found)]
+
+    def _log(self, source: TopicPartition) -> Log:
+        return self._network.kafka.log((source.topic, source.partition))
+
+    def _place(self, source: TopicPartition) -> Place:
+        if source not in self._assigned:
+            raise IllegalStateError(f"No current assignment for partition {source}")
+        return self._assigned[source]

@@ -1,0 +1,217 @@
+"""One schedule: real agents on a model of Kafka, and everything that can go wrong.
+
+    python -m tests.schedules.schedule SEED [late]
+
+replays a seed and prints every step of it.
+
+How it works. What runs is the agent itself, all of `meteragent.kafka`: only its clients and its
+clock are others. They are handed in, as the product hands in its own.
+
+* `loop`      an event loop in virtual time; one seed draws who goes next. A killed instance's
+              callbacks never run again, a frozen one's wait
+* `network`   carries requests to the model and back, late, or not at all; what is under way
+              arrives though its sender is dead
+* `members`   the group's coordinator: deals partitions out, and leaves zombies behind
+* `consumer`, `producer`, `clients`
+              aiokafka's clients, as far as the agent leans on them, speaking to the model
+* `kafka_model`
+              logs, transactions, fencing, markers, offsets; the tests of the integration compare
+              it with a real broker
+* `instances` agents that are born, killed, stopped and frozen
+* `world`     the records, and what an undisturbed pipeline makes of them
+* `check`     what must hold after every step, and in the end
+
+A schedule is a storm, as long as meters write, and a lull in which all must come to rest. In it
+every window must be drawn with one content only, even where it is aborted; be committed once;
+be paid for in the ledger as it is in the output; stay within the budget; and, in punctual worlds,
+be what an undisturbed run makes of it. No agent may fail for anything but the network, or use
+a client as it must not be used; one that is told to stop must end.
+
+What it does not show. The clients are written after aiokafka's source, and only as far as the
+agent needs them; of the group's protocol there is the eager dealing out, without generations.
+A step takes no time: who is slow is slow by what he waits for, or frozen as a whole. There is
+one broker, which never forgets what it has acknowledged, and the input is never cut off. Seeds
+are drawn, not exhausted: what is found exists, what is not found may still. `tests/integration`
+runs the same agent on real brokers, and kills both.
+"""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
+from unittest.mock import patch
+
+from meteragent.kafka import group, intake
+from tests.schedules.check import Checker
+from tests.schedules.instances import Instances
+from tests.schedules.kafka_model import Kafka
+from tests.schedules.loop import Loop, Stalled
+from tests.schedules.members import Members
+from tests.schedules.network import Network
+from tests.schedules.world import PARTITIONS, SECOND, START, WORLDS, world
+
+PACE = 10
+"""Seconds of the meters in a second of the machines; in late worlds, which are longer, thrice."""
+PATIENCE = 100.0
+"""Seconds in which all must come to rest, once nothing goes wrong any more."""
+LONG = 5
+"""Looks, half a second apart, after which rest is taken for rest: the wall clock may still tick."""
+
+
+class Schedule:
+    """One schedule, drawn from a seed."""
+
+    def __init__(self, seed: int, *, punctual: bool = True, traced: bool = False) -> None:
+        self.loop = Loop(seed, traced=traced)
+        self._world = world(seed % WORLDS, punctual=punctual)
+        self._pace = PACE if punctual else 3 * PACE
+        self._calm_at = inf
+        self._names = self._world.config.kafka
+        self._kafka = Kafka()
+        self._network = Network(self.loop, self._kafka, self._wall)
+        self._members = Members(self._network, self._names.input, PARTITIONS)
+        self._instances = Instances(self._network, self._members, self._world)
+        self._checker = Checker(self._kafka, self._world)
+        self.loop.after = self._checker.look
+
+    def run(self) -> None:
+        """Run to the end; raises as soon as something is wrong."""
+        with limits_as_small_as_the_worlds():
+            self.loop.run(self._run())
+
+    async def _run(self) -> None:
+        writing = self.loop.spawn(self._write())
+        for _ in range(self.loop.random.randint(2, 3)):
+            self._instances.give_birth()
+        await self._storm(writing)
+        await self._lull()
+
+    def _wall(self) -> int:
+        """Milliseconds: they run on to the end of the world, and faster when all is written."""
+        hurry = 4 * max(0.0, self.loop.now - self._calm_at)
+        return min(START + int((self.loop.now + hurry) * SECOND * self._pace), self._world.end)
+
+    async def _write(self) -> None:
+        """The meters write every record in its time."""
+        for record in self._world.written:
+            await asyncio.sleep((record.written - START) / SECOND / self._pace - self.loop.now)
+            place = self._names.input, record.partition
+            self._kafka.append(place, record.meter, (record.value, record.written))
+
+    async def _storm(self, writing: "asyncio.Task[None]") -> None:
+        random = self.loop.random
+        troubles = (
+            *(self._kill, self._kill, self._stop, self._freeze, self._fall_silent),
+            *(self._shuffle, self._shuffle, self._shuffle, self._expire, self._compact),
+        )
+        often = random.choice((1.0, 2.0, 6.0))
+        while not writing.done():
+            await asyncio.sleep(often * random.random())
+            self.loop.say("world", random.choice(troubles)())
+
+    async def _lull(self) -> None:
+        self._network.calm = True
+        self._calm_at = self.loop.now
+        self._members.rebalance()
+        looks = 0
+        while looks < LONG and self.loop.now < self._calm_at + PATIENCE:
+            await asyncio.sleep(0.5)
+            looks = looks + 1 if self._rest else 0
+        if self._world.punctual:
+            self._checker.compare()
+        if not looks:
+            raise Stalled("nothing goes wrong any more, and still not all comes to rest")
+
+    @property
+    def _rest(self) -> bool:
+        return (
+            self._wall() == self._world.end
+            and self._instances.rest
+            and not self._kafka.markers
+            and not self._members.rebalancing
+        )
+
+    # What goes wrong; each says what it does.
+
+    def _kill(self) -> str:
+        home = self._instances.drawn()
+        if home is not None:
+            self._instances.kill(home)
+        return f"{home} is killed"
+
+    def _stop(self) -> str:
+        home = self._instances.drawn()
+        if home is not None:
+            self._instances.stop(home)
+        return f"{home} is told to stop"
+
+    def _freeze(self) -> str:
+        home = self._instances.drawn()
+        if home is not None:
+            self.loop.freeze(home, 4 * self.loop.random.random())
+        return f"{home} stands still"
+
+    def _fall_silent(self) -> str:
+        self._network.fall_silent(3 * self.loop.random.random())
+        return "the network falls silent"
+
+    def _shuffle(self) -> str:
+        self._members.rebalance()
+        return "the group rebalances"
+
+    def _expire(self) -> str:
+        partition = self.loop.random.randrange(PARTITIONS)
+        name = f"{self._names.group}-{self._names.input}-{partition}"
+        self._kafka.expire(name)
+        self._network.tell_logs()
+        return f"a transaction of {name} takes too long"
+
+    def _compact(self) -> str:
+        partition = self.loop.random.randrange(PARTITIONS)
+        self._kafka.log((self._names.ledger, partition)).compact()
+        return f"ledger {partition} is compacted"
+
+
+@contextmanager
+def limits_as_small_as_the_worlds() -> Iterator[None]:
+    """Or back-pressure and portions would never come."""
+    with (
+        patch.multiple(group, MOST_WAITING=6, LEAST_WAITING=6),
+        patch.object(intake, "MOST_AT_ONCE", 2),
+    ):
+        yield
+
+
+def failure(seed: int, *, punctual: bool = True) -> str | None:
+    """What is wrong with a schedule, and how it came to that; None if all is well."""
+    first = _outcome(Schedule(seed, punctual=punctual))
+    if first is None:
+        return None
+    replay = Schedule(seed, punctual=punctual, traced=True)
+    if _outcome(replay) != first:
+        return f"{first}, but not when replayed"
+    return "\n".join([first, *(replay.loop.trace or [])])
+
+
+def _outcome(schedule: Schedule) -> str | None:
+    try:
+        schedule.run()
+    except Exception as error:  # noqa: BLE001 - whatever an agent fails for, it is told
+        loop = schedule.loop
+        kind = type(error).__name__
+        return f"seed {loop.seed}, step {loop.steps}, {loop.now:.3f} s: {kind}: {error}"
+    return None
+
+
+def trace(seed: int, *, punctual: bool = True) -> list[str]:
+    """Every step of a seed that is well."""
+    replay = Schedule(seed, punctual=punctual, traced=True)
+    replay.run()
+    return replay.loop.trace or []
+
+
+if __name__ == "__main__":
+    number, is_punctual = int(sys.argv[1]), "late" not in sys.argv
+    found = failure(number, punctual=is_punctual)
+    print(found or "\n".join(trace(number, punctual=is_punctual)))  # noqa: T201
