@@ -1,5 +1,6 @@
 """The `[kafka]` tables: where the streams are, and how to prove who we are."""
 
+from itertools import chain
 from typing import Literal
 
 from pydantic import model_validator
@@ -109,15 +110,11 @@ class Security(Settings):
             return useless(self, "mechanism", f"because {self.protocol} does not log in")
         wanted = _LOGIN[self.mechanism]
         why = f"with mechanism {self.mechanism}" if self.mechanism else "without a mechanism"
+        others = [name for name in ("username", "password", "token") if name not in wanted]
         return [
             *once(self, "password"),
-            *(r for n in wanted for r in needed(self, n, f"which {self.mechanism} needs")),
-            *(
-                r
-                for n in ("username", "password", "token")
-                if n not in wanted
-                for r in useless(self, n, why)
-            ),
+            *chain(*(needed(self, n, f"which {self.mechanism} needs") for n in wanted)),
+            *chain(*(useless(self, n, why) for n in others)),
         ]
 
 
