@@ -217,7 +217,7 @@ def test_scaling_follows_the_lag_that_agents_export(full: list[helm.Manifest]) -
     assert rule["name"]["as"] == wanted
     assert rule["seriesQuery"].startswith(f"{wanted}{{")
     assert "replicas" not in of_kind(full, "StatefulSet")["spec"]
-    source = (DEPLOY.parent / "meteragent" / "gauges.py").read_text()
+    source = (DEPLOY.parent / "meteragent" / "watch" / "gauges.py").read_text()
     assert f'"{wanted.removeprefix("meteragent_")}"' in source
 
 
