@@ -17,6 +17,7 @@ commit_interval = "{commit}ms"
 max_meters = 2000000
 [kafka]
 bootstrap_servers = ["{bootstrap}"]
+trust_timestamps = true
 group = "{name}"
 input = "{source}"
 output = "{name}.out"

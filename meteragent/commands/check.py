@@ -37,18 +37,18 @@ def _topics(config: Config) -> None:
         _warn(config.kafka.ledger, advice.of_ids(lookalikes(known)))
 
 
-def _status_page(config: Config) -> None:
-    """That it could be served: its certificate, its key, and what they are locked with."""
+def _secrets(config: Config) -> None:
+    """That all can be read, and the status page be served with what it is given."""
     from meteragent.watch.web import credentials  # noqa: PLC0415 - the server takes its time too
 
+    refuse_unreadable(config)
     credentials(config.http)
 
 
 Checks = tuple[tuple[str, Callable[[Config], object]], ...]
 
 OFFLINE: Checks = (
-    ("certificates and secrets", refuse_unreadable),
-    ("status page", _status_page),
+    ("certificates and secrets", _secrets),
     ("noise key", lambda config: config.agent.noise_key()),
 )
 ONLINE: Checks = (("brokers and topics", _topics),)

@@ -47,7 +47,6 @@ def test_check_accepts_the_example(directory: Path, capsys: Said) -> None:
     assert said.out.splitlines()[-3:] == [
         "configuration: good, with policies household",
         "certificates and secrets: good",
-        "status page: good",
         "noise key: good",
     ]
     assert said.err == ""

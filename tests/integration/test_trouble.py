@@ -95,9 +95,10 @@ def test_topics_that_are_unfit_are_all_told_at_once(tmp_path: Path, servers: str
                     f"kafka.ledger: {names.ledger} has 3 partitions, {names.input} has 2",
                     f"kafka.ledger: {names.ledger} has cleanup.policy=delete",
                     f"kafka.input: {names.input} keeps records for 5s, open windows need 2m40s",
+                    f"kafka.input: records of {names.input} carry their senders' time",
                 ):
                     assert said.count(f"meteragent: {problem}") == 1, said
-                assert said.count("meteragent: ") == 4
+                assert said.count("meteragent: ") == 5
 
     asyncio.run(scenario())
 
@@ -261,8 +262,9 @@ def test_releases_that_a_topic_does_not_take(tmp_path: Path, servers: str) -> No
     async def scenario() -> None:
         async with made(Fleet(tmp_path, servers, 1)) as fleet:
             names = fleet.config.kafka
-            await fleet.alter(names.ledger, max_message_bytes="100", cleanup_policy="compact")
             agent = await fleet.start()
+            await agent.becomes("ready")
+            await fleet.alter(names.ledger, max_message_bytes="100", cleanup_policy="compact")
             await produce(servers, names.input, Load(23, meters=200, partitions=1), 0)
             await not_ready(agent, "MessageSizeTooLargeError")
             await assert_paid(servers, fleet.config, 1)
