@@ -44,10 +44,6 @@ class Windows:
         """When a window begins."""
         return window * self.hop
 
-    def end(self, window: Some) -> Some:
-        """When it is over."""
-        return window * self.hop + self.size
-
     def newest(self, time: Some) -> Some:
         """The last window that a time is in, the number of its hop."""
         return time // self.hop

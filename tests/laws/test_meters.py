@@ -164,3 +164,12 @@ def test_accounts_that_were_kept_under_several_spellings_add_up() -> None:
     assert holding.ledger.released_until.tolist()[:2] == [90_000, 30_000]
     apart = load(policy.terms, [*records.values()])
     assert (apart.spent * apart.unit).tolist() == [2 * price, price, price]
+
+
+def test_accounts_of_meters_that_have_no_policy_any_more_are_left_alone() -> None:
+    home = POLICIES[0].policy
+    ledger, account = Ledger(home.terms, 1), np.zeros(1, dtype=np.int64)
+    [kept] = dump(ledger, account)
+    built = Pipeline(POLICIES[1:], KEY, max_skew=60_000, max_meters=9)
+    built.restore({"a": kept, "p-1": kept})
+    assert sum(holding.meters for holding in built.holdings()) == 1
