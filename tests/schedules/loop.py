@@ -59,8 +59,9 @@ class Loop(asyncio.BaseEventLoop):
                 self._step()
             task.result()
         finally:
-            asyncio._set_running_loop(None)
             self._bury()
+            asyncio._set_running_loop(None)
+            self.close()
 
     def chance(self, probability: float) -> bool:
         """Whether something happens."""
@@ -116,7 +117,10 @@ class Loop(asyncio.BaseEventLoop):
             self.after()
 
     def _bury(self) -> None:
-        """Let go of every task, wherever it stands; what a `finally` says is not heard."""
+        """Let go of every task, wherever it stands; what a `finally` says is not heard.
+
+        The loop still counts as running: what a `finally` starts is a task, let go of as well.
+        """
         unraisable, sys.unraisablehook = sys.unraisablehook, lambda _: None
         try:
             with warnings.catch_warnings():
@@ -126,7 +130,6 @@ class Loop(asyncio.BaseEventLoop):
                 self._waiting.clear()
                 self._timers.clear()
                 self._frozen.clear()
-                self.close()
         finally:
             sys.unraisablehook = unraisable
 

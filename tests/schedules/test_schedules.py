@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
 import subprocess
 import sys
+import warnings
 from time import process_time
 from typing import TYPE_CHECKING
 
@@ -39,6 +42,22 @@ def test_no_schedule_with_late_readings_draws_twice(first: int) -> None:
 def test_none_of_many_schedules_does(first: int) -> None:
     sweep(range(first, first + 350), punctual=True)
     sweep(range(first + 350, first + 500), punctual=False)
+
+
+def test_a_schedule_leaves_nothing_behind_that_others_stumble_over() -> None:
+    """What was never awaited warns when it is collected: in the middle of another test.
+
+    A `finally` that found no loop running would make one of its own, which keeps what it is given
+    until the next test makes another.
+    """
+    asyncio.set_event_loop_policy(asyncio.DefaultEventLoopPolicy())  # one that has no loop yet
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for seed in range(10):
+            assert failure(seed) is None
+        asyncio.set_event_loop_policy(None)
+        gc.collect()
+    assert [str(one.message) for one in said] == []
 
 
 @pytest.mark.parametrize("bug", planted.BUGS, ids=lambda bug: bug.plant.__name__)
