@@ -43,10 +43,11 @@ from meteragent.stream.strips import Closed
 
 UNKNOWN = -(2**62)
 """`next` of a meter that was never heard of."""
-STRIDE = 2**14
-"""Slots by which a meter moves at a stride."""
-STRIPS = 2**18
-"""Slots that are laid out together."""
+STRIDE_SLOTS = 2**14
+"""By so much one meter moves at a stride."""
+SLOTS_AT_ONCE = 2**18
+WINDOWS_AT_ONCE = 2**14
+"""So much of many meters, and of one more, is laid out and cut out together."""
 
 
 @dataclass(slots=True)
@@ -72,6 +73,7 @@ class Store:
         self.next = np.empty(0, dtype=np.int64)
         """The first window of each row that is not decided."""
         self._windows = policy.windows
+        self._longest = max(1, min(STRIDE_SLOTS // self._windows.hop_slots, WINDOWS_AT_ONCE))
         self._advanced_to = UNKNOWN
         self._marked = np.empty(0, dtype=np.bool_)
 
@@ -218,15 +220,16 @@ class Store:
             following = final.copy()
             np.minimum.at(following, nth, self._windows.first_open(records.starts))
             begin = np.where(self.open_slots.touched(rows), begin, np.maximum(begin, following))
-        longest = max(1, STRIDE // self._windows.hop_slots)
-        return begin, np.minimum(final, begin + longest)
+        return begin, np.minimum(final, begin + self._longest)
 
     def _lay_out(
         self, rows: Integers, begin: Integers, reach: Integers, records: Records, tally: Tally
     ) -> Iterator[Closed]:
         """Put records into strips of these rows, and cut out the windows up to `reach`."""
-        widths = self._windows.first_slot(reach - begin) + self.open_slots.length
-        cuts = np.flatnonzero(np.diff(np.cumsum(widths) // STRIPS)) + 1
+        windows = reach - begin
+        slots = self._windows.first_slot(windows) + self.open_slots.length
+        part = np.cumsum(windows) // WINDOWS_AT_ONCE + np.cumsum(slots) // SLOTS_AT_ONCE
+        cuts = np.flatnonzero(np.diff(part)) + 1
         for low, high in pairwise([0, *cuts.tolist(), len(rows)]):
             strips = self.open_slots.strips(rows[low:high], begin[low:high], reach[low:high])
             mine = records.of_rows(rows[low], rows[high - 1])
