@@ -258,7 +258,7 @@ def test_whatever_the_horizon_an_account_is_small(
     assert ledger.buckets_kept <= MOST_BUCKETS
     columns = (ledger.buckets, ledger.head, ledger.spent, ledger.released_until)
     assert sum(column.nbytes for column in columns) <= 280
-    assert 0 <= ledger.terms.slack < ledger.terms.windows
+    assert 0 <= ledger.terms.slack < ledger.terms.per_horizon
 
 
 @pytest.mark.parametrize(
