@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from meteragent.privacy.ledger import Ledger as Ledger
     from meteragent.privacy.mechanism import TruncatedGeometric as TruncatedGeometric
     from meteragent.privacy.terms import Terms as Terms
+    from meteragent.privacy.windows import Windows as Windows
 
 __version__ = "0.1.0"
 
@@ -23,6 +24,7 @@ _HOME = {
     "NoiseKey": "privacy.entropy",
     "Terms": "privacy.terms",
     "TruncatedGeometric": "privacy.mechanism",
+    "Windows": "privacy.windows",
 }
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - the names are those of _HOME

@@ -182,7 +182,7 @@ class Config(Settings):
     @property
     def retention(self) -> int:
         """The least milliseconds that the input must be kept, for open windows to be rebuilt."""
-        return max(p.size + p.grace + p.idle for p in self.policies.values())
+        return max(p.closes(0) - p.windows.start(0) for p in self.policies.values())
 
     @model_validator(mode="after")
     def _is_coherent(self) -> "Config":

@@ -67,11 +67,11 @@ def _answer(policy: Policy, question: Question) -> Answer:
 
 def _spending(policy: Policy) -> Spending:
     terms = policy.terms
-    windows = terms.windows + terms.slack
+    windows = terms.per_horizon + terms.slack
     released, left = divmod(policy.budget, terms.price)
     released = min(released, windows)
     partly = tuple(_partly(policy, left, windows - released)) if terms.partial else ()
-    lasts = None if released == windows else released * policy.hop
+    lasts = None if released == windows else policy.windows.ahead(released)
     return Spending(
         per_watt_text(policy.budget),
         windows,
@@ -105,7 +105,7 @@ def _spent_in_words(policy: Policy, windows: int, released: int, partly: tuple[P
     ending = (
         f"; the other {rest:,} are suppressed: they are announced, without a value" if rest else ""
     )
-    lasts, back = (time_text(n * policy.hop) for n in (released, windows))
+    lasts, back = (time_text(policy.windows.ahead(n)) for n in (released, windows))
     return (
         f"The budget of {span} pays for {released:,} whole releases of the {windows:,} windows "
         f"that count against it{parts}{ending}. A full budget lasts {lasts}; what was spent comes "

@@ -27,8 +27,8 @@ from meteragent.privacy.policy import Policy
 def most_spent(policy: Policy, windows: int) -> int:
     """Nano-units per watt that so many windows in a row can spend at most."""
     terms = policy.terms
-    runs, rest = divmod(windows, terms.windows)
-    whole = min(terms.budget, terms.windows * terms.price)
+    runs, rest = divmod(windows, terms.per_horizon)
+    whole = min(terms.budget, terms.per_horizon * terms.price)
     return runs * whole + min(terms.budget, rest * terms.price)
 
 
@@ -68,13 +68,13 @@ class Guarantee:
     @property
     def horizon(self) -> int:
         """Those of all releases of a horizon that starts or ends with a window."""
-        return most_spent(self.policy, self.policy.terms.windows)
+        return most_spent(self.policy, self.policy.terms.per_horizon)
 
     @property
     def any_horizon(self) -> int:
         """Those of all releases of any stretch of time as long as the horizon."""
         terms = self.policy.terms
-        return most_spent(self.policy, terms.touching(terms.horizon))
+        return most_spent(self.policy, terms.windows.touching(terms.horizon))
 
     @property
     def words(self) -> str:
@@ -113,7 +113,7 @@ class Guarantee:
             f"{self._at_most(self.horizon)} from all releases of {span} that start or end with a "
             "window."
         )
-        if policy.terms.touching(policy.horizon) > policy.terms.windows:
+        if policy.windows.touching(policy.horizon) > policy.terms.per_horizon:
             yield (
                 f"All releases of any other {span}, which touch one window more, improve the odds "
                 f"{self._at_most(self.any_horizon)}."

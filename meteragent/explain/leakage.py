@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.errors import InvalidSetting
+from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.mechanism import TruncatedGeometric
 from meteragent.privacy.query import Query
-from meteragent.privacy.windows import Frame
+from meteragent.privacy.windows import Windows
 
 Floats = NDArray[np.float64]
 
@@ -64,7 +65,9 @@ class Load:
             if not (math.isfinite(value) and value > 0):
                 raise InvalidSetting(name, "must be positive and finite", "write for example 2000")
 
-    def exponent(self, query: Query, nano: int, frame: Frame, held: int) -> float:
+    def exponent(
+        self, query: Query, nano: int, domain: Domain, windows: Windows, held: int
+    ) -> float:
         """Log-odds by which all releases of one query can tell that the load ran.
 
         Precondition: nothing else in the home changes with it, and every window that is
@@ -74,33 +77,11 @@ class Load:
         window, a percentile by up to the whole load, and the reading-by-reading release once
         for each reading.
         """
-        step = float(frame.domain.step)
-        levels = frame.domain.steps(self.watts)
-        readings = math.ceil(self.seconds * 1000 / frame.interval) + 1
-        loss = nano * step / NANO
-        if query.per_slot:
-            return loss * levels * readings * -(-frame.size // frame.hop)
-        moved = _rounded_up(levels, held) if query.name == "avg" else lambda _covered: levels
-        return loss * max(
-            sum(moved(covered) for covered in _covered(begin, readings, frame))
-            for begin in range(frame.hop // frame.interval)
+        levels, readings = domain.steps(self.watts), windows.readings(self.seconds * 1000)
+        return (nano * float(domain.step) / NANO) * max(
+            sum(query.moved(covered, held, levels) for covered in shares)
+            for shares in windows.shares(readings)
         )
-
-
-def _rounded_up(levels: int, held: int) -> Callable[[int], int]:
-    """An average moves by the load's share of the window's readings, up to a whole level.
-
-    That share is largest where as few readings as may be are there, and the load's among them.
-    """
-    return lambda covered: -(-levels * min(covered, held) // held)
-
-
-def _covered(begin: int, readings: int, frame: Frame) -> list[int]:
-    """How many of the readings from slot `begin` on fall into each window they touch."""
-    hop, slots, end = frame.hop // frame.interval, frame.slots, begin + readings
-    first = (begin - slots) // hop + 1
-    starts = range(first * hop, end, hop)
-    return [min(start + slots, end) - max(start, begin) for start in starts]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ theirs: the home with it is reached from the home without it by switching on one
 """
 
 from dataclasses import dataclass
-from math import ceil
 
 from meteragent.explain.guarantee import most_spent
 from meteragent.explain.leakage import Load
@@ -77,7 +76,8 @@ def traces(load: Everyday, policy: Policy, held: int, *, days: int = 1) -> Trace
     for often, part in load.parts:
         cap = _cap(part, policy, days)
         moved = {
-            asked.query.name: days * part.exponent(asked.query, asked.nano, policy.frame, held)
+            asked.query.name: days
+            * part.exponent(asked.query, asked.nano, policy.domain, policy.windows, held)
             for asked in policy.questions
         }
         for name, exponent in moved.items():
@@ -89,8 +89,7 @@ def traces(load: Everyday, policy: Policy, held: int, *, days: int = 1) -> Trace
 
 def _cap(load: Load, policy: Policy, days: int) -> float:
     """What all releases of the windows cost that the load can touch, at its watts."""
-    domain = policy.domain
+    domain, windows = policy.domain, policy.windows
     seconds = (days - 1) * DAY + load.seconds
-    slots = ceil(seconds * 1000 / policy.interval) + 1  # wherever it starts
-    touched = -(-(slots + policy.slots - 1) // (policy.hop // policy.interval))
+    touched = windows.holding(windows.readings(seconds * 1000))
     return float(epsilon_at(most_spent(policy, touched), domain.steps(load.watts) * domain.step))

@@ -259,8 +259,7 @@ class Job:
     def _end_of_windows(self, clock: int) -> int:
         """When every window that has begun is due, or now, if they are not over yet."""
         due = (
-            clock // policy.hop * policy.hop + policy.size + policy.grace + policy.idle
-            for policy in self._config.policies.values()
+            policy.closes(policy.windows.newest(clock)) for policy in self._config.policies.values()
         )
         return min(max(due), int(self._wall() * 1000)) + self._longer_idle
 

@@ -39,7 +39,7 @@ class CsvEncoder:
         cells: dict[str, Iterable[str]] = {
             "meter_id": releases.meters,
             "window_start": map(str, releases.starts.tolist()),
-            "window_end": map(str, (releases.starts + policy.size).tolist()),
+            "window_end": map(str, releases.ends.tolist()),
             "status": repeat("released" if released else "suppressed"),
             "withheld": repeat(withheld),
             "unit": repeat("W"),

@@ -62,11 +62,10 @@ class _Form:
 
     def _fill(self, releases: Releases, granted: int, withheld: Withheld) -> list[bytes]:
         """Documents that differ in what fills their holes only: joined, and cut apart again."""
-        ends = releases.starts + self._policy.size
         columns = [
             map(_text, releases.meters),
             map(str, releases.starts.tolist()),
-            map(str, ends.tolist()),
+            map(str, releases.ends.tolist()),
             *self._answers.cells(releases.values, releases.present, granted),
             *self._answers.cells(releases.unbiased, releases.present, granted),
             *self._readings(releases.present),

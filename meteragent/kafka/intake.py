@@ -173,5 +173,5 @@ def _decided(partition: int, step: Step) -> WindowsDecided:
         dict(zip(names, granted, strict=True)),
         releases.reasons,
         {n: g * c for n, g, c in zip(names, granted, costs, strict=True)},
-        int(releases.starts.max()) + releases.policy.size,
+        int(releases.ends.max()),
     )

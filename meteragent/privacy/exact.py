@@ -33,6 +33,14 @@ def nano(field: str, value: type_of_decimal, *, example: str = "0.01") -> int:
     return units
 
 
+def whole(field: str, value: int, most: int) -> None:
+    """Refuse what is no whole number from 1 up to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise NotExact(field, f"{type(value).__name__} is not a whole number", "write an integer")
+    if not 0 < value <= most:
+        raise InvalidSetting(field, "is out of bounds", f"write a whole number in 1..{most}")
+
+
 def epsilon_at(units: int, watts: Decimal) -> Decimal:
     """A loss of so many nano-units per watt between two worlds `watts` apart, exactly."""
     return _PRODUCTS.multiply(Decimal(units).scaleb(-9, _PRODUCTS), watts)

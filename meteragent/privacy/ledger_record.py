@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from meteragent.errors import LedgerDamaged
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.ledger import NEVER, Ledger, full
-from meteragent.privacy.terms import LONGEST, MOST_BUCKETS, MOST_BUDGET, REACH_BACK, Terms
+from meteragent.privacy.terms import MOST_BUCKETS, MOST_BUDGET, REACH_BACK, Terms
+from meteragent.privacy.windows import LONGEST
 
 MAGIC = b"mtrL"
 _LAYOUT_OF = itemgetter(slice(32))  # what records must share to be read as one array
@@ -112,8 +113,8 @@ def _bill_again(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) ->
     ring, span = len(spent), ledger.terms.span
 
     def entry(old: Integers) -> Integers:
-        least_start = old * bucket + reach - ledger.terms.size
-        return -(-least_start // ledger.terms.hop) // ledger.terms.bucket_windows
+        end = old * bucket + reach
+        return ledger.terms.windows.first_open(end - 1) // ledger.terms.bucket_windows
 
     entries = np.array([entry(head - (head - i) % ring) for i in range(ring)])
     forgotten = entry(head - ring)

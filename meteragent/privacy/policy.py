@@ -14,7 +14,7 @@ from meteragent.privacy.exact import NANO, decimal, nano
 from meteragent.privacy.mechanism import decay
 from meteragent.privacy.query import Query, query
 from meteragent.privacy.terms import Terms
-from meteragent.privacy.windows import Frame, Windows
+from meteragent.privacy.windows import Windows
 
 RELEASE_SCHEMA = "meteragent.release/1"
 POLICY_SCHEMA = "meteragent.policy/1"
@@ -60,8 +60,8 @@ def per_watt(field: str, loss: Decimal | int | str, radius: Decimal | int | str)
 class Policy:
     """Times are in milliseconds, `budget` in nano-units per watt.
 
-    A window has `size // interval` slots and starts every `hop`; it closes `grace` after its
-    end by the meter's own clock, or `grace + idle` by its partition's.
+    Windows of length `size` start every `hop` and have a slot for every `interval`. One closes
+    `grace` after its end by the meter's own clock, or `grace + idle` by its partition's.
     """
 
     domain: Domain
@@ -93,20 +93,9 @@ class Policy:
         self.terms  # noqa: B018 - refuses what no ledger can keep
 
     def _refuse_crooked_windows(self) -> None:
-        for field in ("size", "interval", "hop"):
-            if getattr(self, field) <= 0:
-                raise InvalidSetting(field, "must be positive", 'write for example "10s"')
         for field in ("grace", "idle"):
             if getattr(self, field) < 0:
                 raise InvalidSetting(field, "must not be negative", 'write for example "30s"')
-        if self.size % self.interval:
-            raise InvalidSetting(
-                "interval", "does not divide the window", 'write for example "10s"'
-            )
-        if self.hop % self.interval or self.hop > self.size:
-            raise InvalidSetting(
-                "hop", "must be whole intervals, and no more than a window", "leave it out"
-            )
         if self.slots > MOST_SLOTS:
             raise InvalidSetting(
                 "interval", f"makes more than {MOST_SLOTS} slots", "write a longer one"
@@ -122,7 +111,11 @@ class Policy:
     @property
     def slots(self) -> int:
         """Readings per window."""
-        return self.size // self.interval
+        return self.windows.slots
+
+    def closes(self, window: int) -> int:
+        """When a window is closed by its partition's clock, if nothing closed it before."""
+        return self.windows.end(window) + self.grace + self.idle
 
     @property
     def needed(self) -> int:
@@ -135,18 +128,12 @@ class Policy:
         return Windows(self.size, self.hop, self.interval)
 
     @cached_property
-    def frame(self) -> Frame:
-        """The shape of its windows."""
-        return Frame(self.domain, self.size, self.hop, self.interval)
-
-    @cached_property
     def terms(self) -> Terms:
         """What its accounts promise."""
         return Terms(
             budget=self.budget,
             horizon=self.horizon,
-            size=self.size,
-            hop=self.hop,
+            windows=self.windows,
             costs=tuple(q.nano * q.query.outputs(self.slots) for q in self.questions),
             partial=self.on_exhausted == "partial",
         )

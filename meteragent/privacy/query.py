@@ -22,7 +22,7 @@ Answers = NDArray[np.int64]
 """answers[window, output]"""
 
 
-class Windows:
+class Contents:
     """`levels[window, slot]` and what several queries need of it, each computed once."""
 
     def __init__(self, levels: Levels, rest: int = 0) -> None:
@@ -57,12 +57,35 @@ class Windows:
         return found
 
 
+def _by_all_of_it(_covered: int, _held: int, levels: int) -> int:
+    """Claim 1 alone: no lawful answer moves farther than the reading that moves farthest."""
+    return levels
+
+
+def _by_its_share(covered: int, held: int, levels: int) -> int:
+    """A load's share of a window's readings, of its levels, up to a whole one.
+
+    That share is largest where as few readings as may be are there, and the load's among them.
+    """
+    return -(-levels * min(covered, held) // held)
+
+
+def _each_of_them(covered: int, _held: int, levels: int) -> int:
+    return covered * levels
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """A named question; `per_slot` ones answer each slot by itself and cost as often."""
 
     name: str
-    answer: Callable[[Windows], Answers] = field(compare=False)
+    answer: Callable[[Contents], Answers] = field(compare=False)
+    moved: Callable[[int, int, int], int] = field(default=_by_all_of_it, compare=False)
+    """moved(covered, held, levels): how far its answers for one window can move, added up.
+
+    Something moves `covered` of the readings, each by up to so many levels; of a window that is
+    released `held` readings are there at least.
+    """
     per_slot: bool = False
 
     def outputs(self, slots: int) -> int:
@@ -70,43 +93,43 @@ class Query:
         return slots if self.per_slot else 1
 
 
-def _average(windows: Windows) -> Answers:
+def _average(contents: Contents) -> Answers:
     """Precondition: none. Postcondition: the mean of the present levels, rounded half up.
 
     Why half up in integers: half-to-even moves by two when every reading moves by one.
     """
-    count = np.maximum(windows.present, 1)
-    mean: Answers = (2 * windows.total + count) // (2 * count)
+    count = np.maximum(contents.present, 1)
+    mean: Answers = (2 * contents.total + count) // (2 * count)
     return mean[:, np.newaxis]
 
 
-def _percentile(percent: Fraction) -> Callable[[Windows], Answers]:
+def _percentile(percent: Fraction) -> Callable[[Contents], Answers]:
     """Rank `floor(percent/100 * m + 1)` of the m present readings, in exact integers."""
     share = percent / 100
 
-    def answer(windows: Windows) -> Answers:
-        return windows.ranked(windows.present * share.numerator // share.denominator)
+    def answer(contents: Contents) -> Answers:
+        return contents.ranked(contents.present * share.numerator // share.denominator)
 
     return answer
 
 
-def _maximum(windows: Windows) -> Answers:
-    return windows.ranked(windows.present - 1)
+def _maximum(contents: Contents) -> Answers:
+    return contents.ranked(contents.present - 1)
 
 
-def _reading(windows: Windows) -> Answers:
+def _reading(contents: Contents) -> Answers:
     """Each slot by itself: the product of one mechanism per slot, an absent one at rest."""
-    return np.where(windows.levels == ABSENT, windows.rest, windows.levels).astype(np.int64)
+    return np.where(contents.levels == ABSENT, contents.rest, contents.levels).astype(np.int64)
 
 
 NAMED: dict[str, Query] = {
     query.name: query
     for query in (
-        Query("avg", _average),
+        Query("avg", _average, _by_its_share),
         Query("min", _percentile(Fraction(0))),
         Query("median", _percentile(Fraction(50))),
         Query("max", _maximum),
-        Query("reading", _reading, per_slot=True),
+        Query("reading", _reading, _each_of_them, per_slot=True),
     )
 }
 """The queries with a name of their own; `p<P>` is the percentile of any decimal 0 <= P < 100."""
@@ -132,11 +155,11 @@ def answer(queries: tuple[Query, ...], levels: Levels, rest: int = 0) -> Answers
 
     Precondition: `rest` is a level. Postcondition: a window that holds no reading is answered
     as if every slot held `rest`, so its answers are all `rest`, whatever its meter did before.
-    Why here: no query needs to know of empty windows.
+    Why here: no query needs to know of empty contents.
     """
-    windows = Windows(levels, rest)
-    empty = windows.present == 0
+    contents = Contents(levels, rest)
+    empty = contents.present == 0
     if empty.any():
         at_rest = np.asarray(rest, dtype=levels.dtype)
-        windows = Windows(np.where(empty[:, np.newaxis], at_rest, levels), rest)
-    return np.concatenate([q.answer(windows) for q in queries], axis=1)
+        contents = Contents(np.where(empty[:, np.newaxis], at_rest, levels), rest)
+    return np.concatenate([q.answer(contents) for q in queries], axis=1)

@@ -88,13 +88,13 @@ class Cohort:
 
     def decide(self, closed: Closed) -> Step:
         """Charge closed windows, release what is paid for, and write the accounts down."""
-        starts = closed.windows * self.policy.hop
+        starts = self.policy.windows.start(closed.windows)
         present = closed.levels != ABSENT
         covered = np.ones(len(starts), dtype=np.bool_)
         if self.policy.presence == "public":
             covered = present.sum(axis=1) >= self.policy.needed
         granted = self._charge(closed.rows, starts, covered)
-        self.ledger.settle(closed.rows, starts + self.policy.size)
+        self.ledger.settle(closed.rows, self.policy.windows.end_of(starts))
         values, unbiased = self._release(closed, starts, granted)
         meters = [self.meters[row] for row in closed.rows.tolist()]
         whole = len(self.policy.questions)

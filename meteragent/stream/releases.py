@@ -39,6 +39,11 @@ class Releases:
     """unbiased[window, output]: right on average, for sums over many windows or homes."""
 
     @property
+    def ends(self) -> Integers:
+        """When each window was over."""
+        return self.policy.windows.end_of(self.starts)
+
+    @property
     def reasons(self) -> Counter[Withheld]:
         """How many windows were withheld, or some of their queries, for each reason."""
         return Counter(reason for reason in self.withheld if reason)

@@ -120,8 +120,8 @@ class Balances:
 def _next_window(holding: Holding, clock: int) -> int:
     """The start of the window that is to be paid for next."""
     head = int(holding.ledger.head[: holding.meters].max(initial=NEVER))
-    hop = holding.policy.hop
-    return max(0, clock // hop * hop, head * holding.policy.terms.bucket)
+    windows = holding.policy.windows
+    return max(0, windows.start(windows.newest(clock)), head * holding.policy.terms.bucket)
 
 
 def _counted(holding: Holding, now: int) -> Standing:

@@ -65,10 +65,10 @@ def exhaustion(policy: Policy, standing: Standing, asking: float) -> float:
     """
     terms = policy.terms
     window = terms.price * asking
-    if window * terms.windows <= terms.budget:
+    if window * terms.per_horizon <= terms.budget:
         return float("inf")
     left = standing.poorest_tenth() * terms.budget
-    return left / window * terms.hop / _SECOND
+    return left / window * terms.windows.ahead(1) / _SECOND
 
 
 class Constants:

@@ -30,8 +30,8 @@ STOCK = "stock"
 def half_even() -> None:
     """Averages rounded half to even, as `round` and `np.rint` do."""
 
-    def answer(windows: query.Windows) -> query.Answers:
-        mean = np.rint(windows.total / np.maximum(windows.present, 1)).astype(np.int64)
+    def answer(contents: query.Contents) -> query.Answers:
+        mean = np.rint(contents.total / np.maximum(contents.present, 1)).astype(np.int64)
         return mean[:, np.newaxis]
 
     query.NAMED["avg"] = query.Query("avg", answer)

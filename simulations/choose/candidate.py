@@ -74,5 +74,5 @@ def candidate(yardstick: Yardstick, window: str, queries: Sequence[str], noise: 
     day = "24h" if duration("window", window) <= DAY else window
     settings.setdefault("horizon", day)
     wide = PolicySettings.model_validate({"name": "chosen", **settings, "budget": "10000"})
-    settings["budget"] = str(wide.policy.terms.windows * len(queries))
+    settings["budget"] = str(wide.policy.terms.per_horizon * len(queries))
     return Candidate(window, tuple(queries), noise, settings)

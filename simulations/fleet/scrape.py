@@ -89,8 +89,8 @@ def paid(meters: int) -> Ledger:
     """Accounts that have paid for every window of a day."""
     terms = POLICY.terms
     one = Ledger(terms, 1)
-    for window in range(terms.windows):
-        one.charge(np.array([0]), np.array([window * terms.hop]))
+    for window in range(terms.per_horizon):
+        one.charge(np.array([0]), np.array([terms.windows.start(window)]))
     all_of_them = Ledger(terms, meters)
     all_of_them.merge(np.arange(meters), one, np.zeros(meters, dtype=np.int64))
     return all_of_them
@@ -108,7 +108,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 def scrapes(ledger: Ledger, behind: int) -> float:
     """Of a fleet that was silent for so many windows."""
-    clock = (POLICY.terms.windows - 1 + behind) * POLICY.hop
+    clock = (POLICY.terms.per_horizon - 1 + behind) * POLICY.hop
     seconds_of_wall = count(0, 2)
     monitor = Monitor(CONFIG, wall=lambda: float(next(seconds_of_wall)))
     monitor.watch(Silent(Partition(ledger, clock)))

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meteragent import Domain, Entropy, Ledger, NoiseKey, Terms, TruncatedGeometric
+from meteragent import Domain, Entropy, Ledger, NoiseKey, Terms, TruncatedGeometric, Windows
 from meteragent.privacy.entropy import KEY_BYTES, TAG_BYTES
 from meteragent.privacy.query import answer, query
 
@@ -181,7 +181,7 @@ def releases(sizes: Sizes, rng: np.random.Generator) -> list[Contender]:
 def charges(sizes: Sizes) -> tuple[float, list[Contender]]:
     """Seconds per new account, then further charges and a pass over the same arrays."""
     costs = (4_000_000, 3_000_000, 3_000_000)
-    ledger = Ledger(Terms(10**9, DAY, QUARTER, QUARTER, costs), sizes.accounts)
+    ledger = Ledger(Terms(10**9, DAY, Windows(QUARTER, QUARTER, QUARTER), costs), sizes.accounts)
     accounts, starts = np.arange(sizes.accounts), np.full(sizes.accounts, 2000 * QUARTER)
 
     def charge() -> None:

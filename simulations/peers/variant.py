@@ -80,7 +80,7 @@ class ExactCohort(cohort.Cohort):
 
     def decide(self, closed: Closed) -> Step:
         """As a plain stream processor would."""
-        starts = closed.windows * self.policy.hop
+        starts = self.policy.windows.start(closed.windows)
         present: Mask = closed.levels != ABSENT
         queries = tuple(question.query for question in self.policy.questions)
         values: Watts = self.policy.domain.watts(answer(queries, closed.levels))

@@ -572,7 +572,7 @@ def test_the_example_is_accepted(directory: Path) -> None:
 
 def test_the_budget_of_the_example_covers_every_window(directory: Path) -> None:
     terms = read(directory, EXAMPLE.read_text()).policies[""].terms
-    assert terms.windows * sum(terms.costs) == terms.budget
+    assert terms.per_horizon * sum(terms.costs) == terms.budget
 
 
 def is_default(line: str) -> bool:

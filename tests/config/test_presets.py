@@ -68,7 +68,7 @@ def test_a_preset_is_all_that_a_policy_needs(
 @pytest.mark.parametrize("name", NAMES)
 def test_a_preset_covers_every_window_of_its_horizon(name: str) -> None:
     policy = settings(preset=name).policy
-    assert policy.budget // sum(policy.terms.costs) >= policy.terms.windows
+    assert policy.budget // sum(policy.terms.costs) >= policy.terms.per_horizon
 
 
 @pytest.mark.parametrize("key", sorted(OTHERWISE))

@@ -17,7 +17,7 @@ from tests.test_purity import sources
 
 if TYPE_CHECKING:
     from meteragent.privacy.arrays import Integers
-    from meteragent.privacy.query import Answers, Windows
+    from meteragent.privacy.query import Answers, Contents
 
 
 @pytest.mark.parametrize("folder", folders(), ids=lambda folder: folder.name)
@@ -51,7 +51,7 @@ def test_an_account_is_charged_before_a_query_is_asked_as_the_map_says(
         done.append("charged")
         return charge(ledger, accounts, starts)
 
-    def asked(windows: Windows) -> Answers:
+    def asked(windows: Contents) -> Answers:
         done.append("asked")
         return average.answer(windows)
 

@@ -27,7 +27,7 @@ def test_the_configuration_is_good_and_its_budget_covers_a_day(tmp_path: Path) -
     (configuration,) = blocks("toml")
     (tmp_path / "agent.toml").write_text(configuration)
     (policy,) = load(tmp_path / "agent.toml", {}).policies.values()
-    assert policy.budget // sum(policy.terms.costs) == policy.terms.windows
+    assert policy.budget // sum(policy.terms.costs) == policy.terms.per_horizon
 
 
 def test_the_release_obeys_its_schema() -> None:

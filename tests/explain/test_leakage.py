@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ from meteragent.explain.leakage import (
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.mechanism import matrix
 from meteragent.privacy.query import NAMED, Query, answer, query
-from meteragent.privacy.windows import Frame
+from meteragent.privacy.windows import Windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,17 +115,22 @@ def test_a_load_that_is_none_is_refused(field: str, value: float) -> None:
         ("interval", 40, 20, 0),
         ("interval", 40, 20, -10),
         ("size", 0, 20, 10),
-        ("size", 25, 20, 10),
+        ("interval", 25, 20, 10),
         ("hop", 40, 0, 10),
         ("hop", 40, 15, 10),
     ],
 )
-def test_a_frame_of_crooked_windows_is_refused(
-    field: str, size: int, hop: int, interval: int
-) -> None:
+def test_crooked_windows_are_refused(field: str, size: int, hop: int, interval: int) -> None:
     with pytest.raises(InvalidSetting) as refused:
-        Frame(Domain(0, 1, 1), size, hop, interval)
+        Windows(size, hop, interval)
     assert refused.value.field == field
+
+
+class Frame(NamedTuple):
+    """What a load is seen in."""
+
+    domain: Domain
+    windows: Windows
 
 
 @st.composite
@@ -135,7 +140,7 @@ def frames(draw: st.DrawFn) -> Frame:
     slots = draw(st.integers(1, 8))
     hop = draw(st.integers(1, slots))
     domain = Domain(0, step * draw(st.sampled_from([1, 7, 40])), step)
-    return Frame(domain, slots * interval, hop * interval, interval)
+    return Frame(domain, Windows(slots * interval, hop * interval, interval))
 
 
 SLOTS = 40
@@ -158,7 +163,7 @@ def homes(rng: np.random.Generator, domain: Domain) -> NDArray[np.float64]:
 
 def drawn(load: Load, begin: float, frame: Frame, *, mean: bool) -> NDArray[np.float64]:
     """What the load adds to each reading when it starts `begin` seconds in."""
-    interval = frame.interval / 1000
+    interval = frame.windows.interval / 1000
     start = np.arange(SLOTS) * interval
     if mean:
         end = np.minimum(start + interval, begin + load.seconds)
@@ -170,7 +175,7 @@ def drawn(load: Load, begin: float, frame: Frame, *, mean: bool) -> NDArray[np.f
 
 def released(asked: Query, frame: Frame, watts: NDArray[np.float64]) -> NDArray[np.int64]:
     levels = frame.domain.levels(watts)
-    slots, hop = frame.slots, frame.hop // frame.interval
+    slots, hop = frame.windows.slots, frame.windows.hop_slots
     windows = [levels[at : at + slots] for at in range(0, SLOTS - slots + 1, hop)]
     return answer((asked,), np.array(windows))
 
@@ -198,7 +203,7 @@ def test_no_home_moves_more_than_a_load_is_said_to(
     with_it = without + drawn(load, begin, frame, mean=mean)
     moved = np.abs(released(asked, frame, with_it) - released(asked, frame, without)).sum()
     step = float(frame.domain.step)
-    assert moved * step <= load.exponent(asked, NANO, frame, frame.slots) + 1e-9
+    assert moved * step <= load.exponent(asked, NANO, *frame, frame.windows.slots) + 1e-9
 
 
 @given(
@@ -221,7 +226,7 @@ def test_no_home_whose_readings_are_missing_moves_more_either(
 ) -> None:
     """Windows that hold fewer readings than a release needs are left out, as the agent does."""
     load, rng = Load(watts * float(frame.domain.step) / 10, seconds), np.random.default_rng(seed)
-    held = min(needed, frame.slots)
+    held = min(needed, frame.windows.slots)
     without = homes(rng, frame.domain)
     with_it = without + drawn(load, begin, frame, mean=False)
     gaps = rng.random(SLOTS) < rng.random()
@@ -230,7 +235,7 @@ def test_no_home_whose_readings_are_missing_moves_more_either(
     enough = (present > 0).sum(axis=1) >= held
     moved = np.abs(released(asked, frame, with_it) - released(asked, frame, without))[enough]
     step = float(frame.domain.step)
-    assert moved.sum() * step <= load.exponent(asked, NANO, frame, held) + 1e-9
+    assert moved.sum() * step <= load.exponent(asked, NANO, *frame, held) + 1e-9
 
 
 @pytest.mark.parametrize(("held", "levels"), [(90, 44), (72, 54), (19, 201), (1, 400)])
@@ -251,13 +256,13 @@ def test_some_home_whose_readings_are_missing_moves_as_much(held: int, levels: i
             answer((query("avg"),), domain.levels(one).reshape(2, 90)) for one in (watts, with_it)
         ]
         moved = max(moved, int(np.abs(answers[1] - answers[0]).sum()))
-    said = KETTLE.exponent(query("avg"), NANO, QUARTER, held) / 10
+    said = KETTLE.exponent(query("avg"), NANO, *QUARTER, held) / 10
     assert moved <= said == levels
     assert said - moved <= 1  # each of the two windows is rounded up
 
 
 def frame_of(size: int, hop: int, interval: int) -> Frame:
-    return Frame(Domain(0, 24_000, 10), size * 1000, hop * 1000, interval * 1000)
+    return Frame(Domain(0, 24_000, 10), Windows(size * 1000, hop * 1000, interval * 1000))
 
 
 QUARTER = frame_of(900, 900, 10)
@@ -278,7 +283,7 @@ KETTLE = Load(2000, 180)
 )
 def test_a_kettle_moves_each_query_by_what_it_can(name: str, frame: Frame, watts: float) -> None:
     for nano in (NANO, 2_000_000):
-        told = KETTLE.exponent(query(name), nano, frame, frame.slots)
+        told = KETTLE.exponent(query(name), nano, *frame, frame.windows.slots)
         assert told == pytest.approx(watts * nano / NANO)
 
 
@@ -299,7 +304,7 @@ def test_some_home_does_move_as_much(asked: Query) -> None:
     without[:6] = [*others, 0, 0, *reversed(others)]
     with_it = without + drawn(load, 20, frame, mean=False)
     moved = np.abs(released(asked, frame, with_it) - released(asked, frame, without)).sum() * 10
-    assert moved == load.exponent(asked, NANO, frame, frame.slots)
+    assert moved == load.exponent(asked, NANO, *frame, frame.windows.slots)
 
 
 @given(
@@ -313,14 +318,14 @@ def test_an_average_moves_by_the_energy_up_to_rounding(
     """P * T / size, and one reading and one level per window more at most."""
     frame = frame_of(slots * 10, slots * 10, 10)
     load = Load(levels * 10, readings * 10)
-    moved = load.exponent(query("avg"), NANO, frame, slots)
+    moved = load.exponent(query("avg"), NANO, *frame, slots)
     energy, reading = (load.watts * seconds / (slots * 10) for seconds in (load.seconds, 10))
     touched = -(-readings // slots) + 1
     assert energy * (1 - 1e-12) <= moved <= (energy + reading + 10 * touched) * (1 + 1e-12)
 
 
 def test_a_load_beyond_the_domain_moves_a_reading_from_end_to_end() -> None:
-    assert Load(1e9, 1).exponent(query("max"), NANO, frame_of(10, 10, 10), 1) == 2 * 24_000
+    assert Load(1e9, 1).exponent(query("max"), NANO, *frame_of(10, 10, 10), 1) == 2 * 24_000
 
 
 LOSSES: list[tuple[Loss, Callable[[int, int], int]]] = [

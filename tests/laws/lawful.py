@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from meteragent.privacy.domain import ABSENT
-from meteragent.privacy.query import Windows
+from meteragent.privacy.query import Contents
 
 if TYPE_CHECKING:
     from meteragent.privacy.domain import Levels
@@ -47,7 +47,7 @@ def percentiles(draw: st.DrawFn) -> str:
 
 
 def ask(query: Query, levels: Levels) -> Answers:
-    return query.answer(Windows(levels))
+    return query.answer(Contents(levels))
 
 
 def broken_laws(query: Query, a: Levels, b: Levels, shift: int) -> set[str]:

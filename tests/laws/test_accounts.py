@@ -18,6 +18,7 @@ from hypothesis.stateful import (
 from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.ledger_record import dump, load, load_together
 from meteragent.privacy.terms import REACH_BACK, Terms
+from meteragent.privacy.windows import Windows
 from tests.twins.accounts import Account
 
 BEGIN = 10**6  # in windows: far from the epoch, near enough to read
@@ -38,8 +39,7 @@ def all_terms(draw: st.DrawFn, longest: int = 40) -> Terms:
     return Terms(
         budget=unit * (sum(costs) * windows + draw(st.integers(0, 5))),
         horizon=horizon,
-        size=size,
-        hop=hop,
+        windows=Windows(size, hop, 1),
         costs=tuple(unit * cost + crumb * (unit > 1) for cost in costs),
         partial=draw(st.booleans()),
     )
@@ -85,7 +85,7 @@ class Accounts(RuleBasedStateMachine):
     @rule(offsets=st.dictionaries(st.integers(0, 4), st.sampled_from(OFFSETS), min_size=1))
     def charge(self, offsets: dict[int, int]) -> None:
         windows = {a: self.now + offset for a, offset in offsets.items() if a < len(self.twins)}
-        starts = [window * self.terms.hop for window in windows.values()]
+        starts = [window * self.terms.windows.hop for window in windows.values()]
         granted = self.ledger.charge(
             np.array(list(windows), dtype=np.int64), np.array(starts, dtype=np.int64)
         ).tolist()
@@ -143,13 +143,13 @@ class Accounts(RuleBasedStateMachine):
 
     @rule(account=st.integers(0, 1), offset=st.sampled_from(OFFSETS))
     def settle(self, account: int, offset: int) -> None:
-        until = (self.now + offset) * self.terms.hop
+        until = (self.now + offset) * self.terms.windows.hop
         self.until[account] = max(until, self.until[account])
         self.ledger.settle(np.array([account]), np.array([until]))
 
     @rule(offset=st.sampled_from(OFFSETS))
     def look(self, offset: int) -> None:
-        before, start = everyone(self.ledger), (self.now + offset) * self.terms.hop
+        before, start = everyone(self.ledger), (self.now + offset) * self.terms.windows.hop
         left = self.ledger.left(np.arange(len(self.twins)), start).tolist()
         assert everyone(self.ledger) == before
         for account, amount in enumerate(left):
@@ -160,7 +160,7 @@ class Accounts(RuleBasedStateMachine):
     @precondition(lambda self: self.terms_may_change)
     @rule(terms=st.one_of(exact_terms, coarse_terms))
     def change_terms(self, terms: Terms) -> None:
-        self.now = self.now * self.terms.hop // terms.hop
+        self.now = self.now * self.terms.windows.hop // terms.windows.hop
         self.terms, self.exact = terms, False
         self.ledger = load(terms, everyone(self.ledger))
         self.newest = [NEVER] * len(self.twins)
@@ -198,9 +198,9 @@ def test_a_coarse_ledger_grants_what_an_exact_one_with_its_slack_would(
     terms: Terms, windows: list[int]
 ) -> None:
     terms = replace(terms, partial=False)
-    ledger, patient = Ledger(terms, 1), Account(terms, longer=terms.slack * terms.hop)
+    ledger, patient = Ledger(terms, 1), Account(terms, longer=terms.slack * terms.windows.hop)
     for window in windows:
-        start = window * terms.hop
+        start = window * terms.windows.hop
         if patient.charge(start):
             granted = ledger.charge(np.array([0]), np.array([start]))
             assert granted.tolist() == [len(terms.costs)]
@@ -219,17 +219,17 @@ def test_two_accounts_of_one_meter_spend_what_both_have_spent(
     for windows in histories:
         ledger = Ledger(terms, 1)
         for window in windows:
-            at = np.array([window * terms.hop])
+            at = np.array([window * terms.windows.hop])
             twin.pay(int(at[0]), int(ledger.charge(np.array([0]), at)[0]))
-            ledger.settle(np.array([0]), at + terms.size)
+            ledger.settle(np.array([0]), at + terms.windows.size)
         records += everyone(ledger)
     unknown = everyone(Ledger(terms, 1))
     ledger = load_together(terms, [unknown, records, unknown])
     newest = max(map(max, histories))
-    assert ledger.released_until[1] == newest * terms.hop + terms.size
+    assert ledger.released_until[1] == newest * terms.windows.hop + terms.windows.size
     assert ledger.spent.tolist() == [0, ledger.spent[1], 0]
     for window in after:
-        start = window * terms.hop
+        start = window * terms.windows.hop
         granted = int(ledger.charge(np.array([1]), np.array([start]))[0])
         twin.pay(start, granted)
         assert not granted or twin.fullest(start) <= terms.budget
@@ -239,7 +239,7 @@ def test_two_accounts_of_one_meter_spend_what_both_have_spent(
 def test_an_account_and_an_empty_one_are_the_account(terms: Terms, windows: list[int]) -> None:
     ledger = Ledger(terms, 1)
     for window in windows:
-        ledger.charge(np.array([0]), np.array([window * terms.hop]))
+        ledger.charge(np.array([0]), np.array([window * terms.windows.hop]))
     [record], [empty] = everyone(ledger), everyone(Ledger(terms, 1))
     for together in ([record, empty], [empty, record]):
         assert everyone(load_together(terms, [together])) == [record]
@@ -251,7 +251,7 @@ def test_many_accounts_at_once_are_charged_as_one_by_one(terms: Terms, data: st.
     for _ in range(8):
         accounts = np.array(data.draw(st.permutations(range(6)))[: data.draw(st.integers(1, 6))])
         offsets = data.draw(st.lists(st.sampled_from([*OFFSETS, *LEAPS]), min_size=6, max_size=6))
-        starts = (BEGIN + np.array(offsets[: len(accounts)])) * terms.hop
+        starts = (BEGIN + np.array(offsets[: len(accounts)])) * terms.windows.hop
         granted = [
             one_by_one.charge(accounts[i : i + 1], starts[i : i + 1])[0]
             for i in range(len(accounts))

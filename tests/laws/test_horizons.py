@@ -20,6 +20,7 @@ from meteragent.privacy.ledger import Ledger
 from meteragent.privacy.policy import Policy, Question
 from meteragent.privacy.query import query
 from meteragent.privacy.terms import Terms
+from meteragent.privacy.windows import Windows
 from tests.given import policy
 
 NAMES = ("avg", "max", "p95")
@@ -34,8 +35,7 @@ def all_terms(draw: st.DrawFn) -> Terms:
     return Terms(
         budget=draw(st.integers(costs[0], 40)),
         horizon=draw(st.integers(size, 40)),
-        size=size,
-        hop=hop,
+        windows=Windows(size, hop, 1),
         costs=tuple(costs),
         partial=draw(st.booleans()),
     )
@@ -48,9 +48,9 @@ def policy_of(terms: Terms) -> Policy:
         questions=tuple(
             Question(query(name), cost) for name, cost in zip(NAMES, terms.costs, strict=False)
         ),
-        size=terms.size,
+        size=terms.windows.size,
         interval=1,
-        hop=terms.hop,
+        hop=terms.windows.hop,
         budget=terms.budget,
         horizon=terms.horizon,
         on_exhausted="partial" if terms.partial else "suppress",
@@ -59,11 +59,11 @@ def policy_of(terms: Terms) -> Policy:
 
 def touching(terms: Terms, begin: int, length: int) -> list[int]:
     """The starts of the windows that hold a millisecond of a stretch."""
-    first = (begin - terms.size) // terms.hop * terms.hop
+    first = (begin - terms.windows.size) // terms.windows.hop * terms.windows.hop
     return [
         start
-        for start in range(first, begin + length, terms.hop)
-        if start < begin + length and start + terms.size > begin
+        for start in range(first, begin + length, terms.windows.hop)
+        if start < begin + length and start + terms.windows.size > begin
     ]
 
 
@@ -71,27 +71,27 @@ def touching(terms: Terms, begin: int, length: int) -> list[int]:
 def test_a_stretch_touches_as_many_windows_as_is_said_and_some_stretch_does(
     terms: Terms, length: int
 ) -> None:
-    counts = [len(touching(terms, begin, length)) for begin in range(terms.hop)]
-    assert max(counts) == terms.touching(length)
+    counts = [len(touching(terms, begin, length)) for begin in range(terms.windows.hop)]
+    assert max(counts) == terms.windows.touching(length)
 
 
 @given(terms=all_terms())
 def test_a_horizon_that_begins_elsewhere_touches_one_window_more_at_most(terms: Terms) -> None:
     horizon = terms.horizon
     starting = touching(terms, 0, horizon)
-    ending = touching(terms, terms.size - horizon, horizon)
-    assert len(starting) == len(ending) == terms.windows
-    assert terms.touching(horizon) - terms.windows in {0, 1}
-    divides = horizon % terms.hop == terms.size % terms.hop == 0
-    if divides and terms.hop > 1:
-        assert terms.touching(horizon) == terms.windows + 1
+    ending = touching(terms, terms.windows.size - horizon, horizon)
+    assert len(starting) == len(ending) == terms.per_horizon
+    assert terms.windows.touching(horizon) - terms.per_horizon in {0, 1}
+    divides = horizon % terms.windows.hop == terms.windows.size % terms.windows.hop == 0
+    if divides and terms.windows.hop > 1:
+        assert terms.windows.touching(horizon) == terms.per_horizon + 1
 
 
 def spent_by_start(terms: Terms, asked: list[bool]) -> dict[int, int]:
     """What a ledger charges for these windows in turn, of those that ask."""
     ledger, account = Ledger(terms, 1), np.zeros(1, dtype=np.int64)
     prices = np.cumsum([0, *terms.costs])
-    starts = [number * terms.hop for number, asks in enumerate(asked) if asks]
+    starts = [number * terms.windows.hop for number, asks in enumerate(asked) if asks]
     return {start: int(prices[ledger.charge(account, np.array([start]))[0]]) for start in starts}
 
 
@@ -101,10 +101,13 @@ def test_no_stretch_loses_more_than_is_said(terms: Terms, data: st.DataObject) -
     asked = data.draw(st.lists(st.booleans(), min_size=30, max_size=30) | st.just([True] * 30))
     spent = spent_by_start(terms, asked)
     guarantee = Guarantee("x", policy_of(terms), Domain(0, 10, 1).maximum)
-    for begin in range(30 * terms.hop):
+    for begin in range(30 * terms.windows.hop):
         told = sum(spent.get(start, 0) for start in touching(terms, begin, terms.horizon))
         assert told <= guarantee.any_horizon
-        if begin % terms.hop == 0 or (begin + terms.horizon - terms.size) % terms.hop == 0:
+        if (
+            begin % terms.windows.hop == 0
+            or (begin + terms.horizon - terms.windows.size) % terms.windows.hop == 0
+        ):
             assert told <= guarantee.horizon
     assert max(spent.values(), default=0) <= guarantee.window
 
@@ -112,8 +115,8 @@ def test_no_stretch_loses_more_than_is_said(terms: Terms, data: st.DataObject) -
 @pytest.mark.parametrize("hops", [1, 2, 3])
 def test_some_stretch_loses_as_much_as_is_said(hops: int) -> None:
     """One release in its first window, and as soon as that is out of the horizon another one."""
-    terms = Terms(budget=7, horizon=20, size=5 * hops, hop=5, costs=(7,))
-    asked = [number in {0, terms.windows} for number in range(30)]
+    terms = Terms(budget=7, horizon=20, windows=Windows(5 * hops, 5, 1), costs=(7,))
+    asked = [number in {0, terms.per_horizon} for number in range(30)]
     spent = spent_by_start(terms, asked)
     told = [
         sum(spent.get(start, 0) for start in touching(terms, begin, terms.horizon))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from meteragent.privacy.domain import Levels
-    from meteragent.privacy.query import Answers, Windows
+    from meteragent.privacy.query import Answers, Contents
 
 PERCENTILES = ["p0", "p5", "p29", "p50", "p95", "p99.9", "p99.999999"]
 
@@ -42,33 +42,33 @@ def test_every_percentile_is_lawful(pair: tuple[Levels, Levels, int], name: str)
     assert unlawful([query(name)], pair) == {}
 
 
-def mean_half_even(windows: Windows) -> Answers:
-    present = np.maximum(windows.present, 1)
-    mean: Answers = np.rint(windows.total / present).astype(np.int64)
+def mean_half_even(contents: Contents) -> Answers:
+    present = np.maximum(contents.present, 1)
+    mean: Answers = np.rint(contents.total / present).astype(np.int64)
     return mean[:, np.newaxis]
 
 
 def percentile_of_floats(percent: float) -> Query:
-    def answer(windows: Windows) -> Answers:
-        ranks = [math.floor(percent / 100 * int(m) + 1) - 1 for m in windows.present]
-        return windows.ranked(np.array(ranks))
+    def answer(contents: Contents) -> Answers:
+        ranks = [math.floor(percent / 100 * int(m) + 1) - 1 for m in contents.present]
+        return contents.ranked(np.array(ranks))
 
     return Query(f"p{percent:g}", answer)
 
 
-def interpolated(windows: Windows) -> Answers:
-    middle: Answers = np.rint(np.median(windows.levels, axis=1)).astype(np.int64)
+def interpolated(contents: Contents) -> Answers:
+    middle: Answers = np.rint(np.median(contents.levels, axis=1)).astype(np.int64)
     return middle[:, np.newaxis]
 
 
-def blind_to_absence(windows: Windows) -> Answers:
-    slots = windows.levels.shape[1]
-    mean: Answers = (2 * windows.total + slots) // (2 * slots)
+def blind_to_absence(contents: Contents) -> Answers:
+    slots = contents.levels.shape[1]
+    mean: Answers = (2 * contents.total + slots) // (2 * slots)
     return mean[:, np.newaxis]
 
 
-def inverted(windows: Windows) -> Answers:
-    largest: Answers = windows.levels.max(axis=1).astype(np.int64)
+def inverted(contents: Contents) -> Answers:
+    largest: Answers = contents.levels.max(axis=1).astype(np.int64)
     return -largest[:, np.newaxis]
 
 

@@ -16,6 +16,7 @@ from meteragent.errors import InvalidSetting, NotExact
 from meteragent.privacy.exact import nano
 from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.terms import MOST_BUCKETS, MOST_BUDGET, REACH_BACK, Terms
+from meteragent.privacy.windows import Windows
 from tests.twins.accounts import Account
 
 HOP = 10
@@ -24,18 +25,19 @@ FIRST = np.array([0])
 
 def terms(**changes: Any) -> Terms:  # noqa: ANN401 - also what terms refuse
     """Ten tumbling windows that cost one each: as many as the budget holds."""
-    settings = {"budget": 10, "horizon": 10 * HOP, "size": HOP, "hop": HOP, "costs": (1,)}
-    return Terms(**{**settings, **changes})
+    shape = {name: changes.pop(name, HOP) for name in ("size", "hop")}
+    settings = {"budget": 10, "horizon": 10 * HOP, "costs": (1,)}
+    return Terms(**{"windows": Windows(**shape, interval=1), **settings, **changes})
 
 
 def charge(ledger: Ledger, *windows: int) -> list[int]:
     """Charge the first account for these windows, one after the other."""
-    starts = np.array(windows)[:, np.newaxis] * ledger.terms.hop
+    starts = np.array(windows)[:, np.newaxis] * ledger.terms.windows.hop
     return [int(ledger.charge(FIRST, start)[0]) for start in starts]
 
 
 def left(ledger: Ledger, window: int) -> int:
-    return int(ledger.left(FIRST, window * ledger.terms.hop)[0])
+    return int(ledger.left(FIRST, window * ledger.terms.windows.hop)[0])
 
 
 @pytest.mark.parametrize("field", ["budget", "horizon", "size", "hop", "costs"])
@@ -130,7 +132,7 @@ def test_windows_that_began_before_a_horizon_count(size: int, horizon: int, touc
     account = Account(counted)
     for window in range(-50, 50):
         account.pay(window * HOP, 1)
-    assert account.fullest(0) == touching == counted.windows
+    assert account.fullest(0) == touching == counted.per_horizon
     ledger = Ledger(counted, 1)
     assert charge(ledger, *range(touching), touching - 1) == [1] * touching + [0]
     assert charge(ledger, touching) == [1]
@@ -258,7 +260,7 @@ def test_whatever_the_horizon_an_account_is_small(
     assert ledger.buckets_kept <= MOST_BUCKETS
     columns = (ledger.buckets, ledger.head, ledger.spent, ledger.released_until)
     assert sum(column.nbytes for column in columns) <= 280
-    assert 0 <= ledger.terms.slack < ledger.terms.windows
+    assert 0 <= ledger.terms.slack < ledger.terms.per_horizon
 
 
 @pytest.mark.parametrize(
@@ -287,7 +289,7 @@ def test_coarse_buckets_lengthen_no_horizon_by_two_percent() -> None:
     """By less than 2/111, which long horizons of an unlucky length come close to."""
     by_windows = {w: terms(horizon=w * HOP) for w in range(1, 20_000)}
     waste = {w: Fraction(t.slack, w) for w, t in by_windows.items()}
-    assert all(by_windows[w].windows == w for w in by_windows)
+    assert all(by_windows[w].per_horizon == w for w in by_windows)
     assert {w for w in waste if w <= 112 and waste[w]} == set()
     assert Fraction(2, 112) < max(waste.values()) < Fraction(2, 111)
 

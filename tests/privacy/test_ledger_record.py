@@ -14,14 +14,15 @@ from meteragent.errors import LedgerDamaged
 from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.ledger_record import dump, load
 from meteragent.privacy.terms import MOST_BUDGET, REACH_BACK, Terms
+from meteragent.privacy.windows import Windows
 
 MINUTE = 60_000
 QUARTER = 15 * MINUTE
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 FIRST = np.array([0])
-QUARTERS = Terms(budget=100, horizon=DAY, size=QUARTER, hop=QUARTER, costs=(1,))
-HOURS = Terms(budget=100, horizon=DAY, size=HOUR, hop=HOUR, costs=(4,))
+QUARTERS = Terms(budget=100, horizon=DAY, windows=Windows(QUARTER, QUARTER, 1), costs=(1,))
+HOURS = Terms(budget=100, horizon=DAY, windows=Windows(HOUR, HOUR, 1), costs=(4,))
 HEADER = struct.Struct("<4sHHqqqqq")
 FIELDS = ("magic", "item", "ring", "bucket", "reach", "unit", "head", "until")
 
@@ -61,7 +62,7 @@ def test_a_record_is_laid_out_as_documented() -> None:
 
 
 def test_a_record_knows_how_far_its_windows_reach_and_how_wide_its_entries_are() -> None:
-    month = Terms(budget=2**31, horizon=30 * DAY, size=HOUR, hop=QUARTER, costs=(1,))
+    month = Terms(budget=2**31, horizon=30 * DAY, windows=Windows(HOUR, QUARTER, 1), costs=(1,))
     fields = dict(zip(FIELDS, HEADER.unpack_from(everyone(Ledger(month, 1))[0]), strict=True))
     assert fields["item"] == 8
     assert fields["bucket"] == month.bucket_windows * QUARTER > QUARTER
@@ -152,7 +153,7 @@ def test_quarters_are_billed_to_their_hour() -> None:
 
 def test_long_windows_are_billed_until_they_end_though_new_ones_are_short() -> None:
     """A day's window that began at noon still touches the next morning."""
-    days = Terms(budget=100, horizon=2 * DAY, size=DAY, hop=HOUR, costs=(4,))
+    days = Terms(budget=100, horizon=2 * DAY, windows=Windows(DAY, HOUR, 1), costs=(4,))
     noon = 12 * HOUR
     ledger = under(HOURS, spender(days, noon))
     assert ledger.history(0) == {noon + DAY - HOUR: 4}
@@ -191,7 +192,7 @@ def test_the_largest_amount_of_an_entry_is_never_spent_in_earnest() -> None:
 def test_bills_beyond_counting_do_not_overflow() -> None:
     rich = replace(QUARTERS, budget=MOST_BUDGET, costs=(MOST_BUDGET,), horizon=QUARTER)
     ledger = spender(rich, *(w * QUARTER for w in range(17)))
-    days = replace(rich, horizon=DAY, size=DAY, hop=DAY)
+    days = replace(rich, horizon=DAY, windows=Windows(DAY, DAY, 1))
     for _ in range(3):
         ledger = under(days, ledger)
         assert left(ledger, 0) == 0
@@ -302,7 +303,7 @@ def test_any_bytes_are_refused_or_are_an_account_that_works(
         ledger = load(terms, [record])
     except LedgerDamaged:
         return
-    start = now % 2**60 // terms.hop * terms.hop
+    start = now % 2**60 // terms.windows.hop * terms.windows.hop
     before = left(ledger, start)
     assert 0 <= before <= terms.budget
     assert (charge(ledger, start) == [1]) is (before >= terms.costs[0])

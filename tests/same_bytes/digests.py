@@ -39,7 +39,7 @@ def _promises(config: Config) -> Iterable[object]:
     for prefix, policy in config.policies.items():
         terms = policy.terms
         yield from (prefix, policy.id, policy.digest, policy.document(), terms.costs, terms.unit)
-        yield from (terms.windows, terms.span, terms.bucket, terms.reach, terms.slack)
+        yield from (terms.per_horizon, terms.span, terms.bucket, terms.reach, terms.slack)
 
 
 def streamed(

@@ -68,9 +68,9 @@ class Checker:
         costs = self._costs[meter]
         costs[start] = self._paid_for[queries]
         terms, hop = self._policy.terms, self._policy.hop
-        for last in range(terms.windows):
-            first = start + (last - terms.windows + 1) * hop
-            spent = sum(costs.get(first + nth * hop, 0) for nth in range(terms.windows))
+        for last in range(terms.per_horizon):
+            first = start + (last - terms.per_horizon + 1) * hop
+            spent = sum(costs.get(first + nth * hop, 0) for nth in range(terms.per_horizon))
             if spent > terms.budget:
                 raise Broken(f"{meter} is over budget from {first} on")
 

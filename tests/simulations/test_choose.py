@@ -100,7 +100,7 @@ def test_where_nothing_is_precise_enough_nothing_is_chosen(run: Run) -> None:
 def test_a_candidate_is_a_policy_whose_budget_covers_every_window(window: str, noise: int) -> None:
     one = candidate(Needs(), window, ("avg", "p95"), noise)
     policy = one.policy
-    assert policy.budget >= policy.terms.windows * sum(policy.terms.costs)
+    assert policy.budget >= policy.terms.per_horizon * sum(policy.terms.costs)
     assert one.error == pytest.approx(noise, rel=0.05)
     assert one.tried.questions == policy.questions
     assert one.tried.grace == 0

@@ -29,7 +29,7 @@ class Account:
     def horizons(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Every stretch that touches this one, and starts or ends with a window."""
         length = self.terms.horizon + self.longer
-        hop, size = self.terms.hop, self.terms.size
+        hop, size = self.terms.windows.hop, self.terms.windows.size
         for edge in range((start - length - size) // hop * hop, end + length + hop, hop):
             for begin in {edge, edge + size - length}:
                 if begin < end and start < begin + length:
@@ -41,7 +41,8 @@ class Account:
     def fullest(self, start: int) -> int:
         """What the fullest horizon that touches a window at `start` has spent."""
         return max(
-            self.spent(*horizon) for horizon in self.horizons(start, start + self.terms.size)
+            self.spent(*horizon)
+            for horizon in self.horizons(start, start + self.terms.windows.size)
         )
 
     def left(self, start: int) -> int:
@@ -58,4 +59,4 @@ class Account:
     def pay(self, start: int, granted: int) -> None:
         if granted:
             nano = sum(self.terms.costs[:granted])
-            self.grants.append(Grant(start, start + self.terms.size, nano))
+            self.grants.append(Grant(start, start + self.terms.windows.size, nano))

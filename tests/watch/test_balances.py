@@ -140,9 +140,9 @@ def million() -> Accounts:
     """A day of 15-minute windows, paid for by a million accounts."""
     [daily] = config(DAILY).guarantees.values()
     terms = daily.policy.terms
-    one, windows, everybody = Ledger(terms, 1), terms.windows, np.arange(MILLION)
+    one, windows, everybody = Ledger(terms, 1), terms.per_horizon, np.arange(MILLION)
     for window in range(windows):
-        assert one.charge(np.array([0]), np.array([BEGIN + window * terms.hop]))
+        assert one.charge(np.array([0]), np.array([BEGIN + terms.windows.start(window)]))
     made = Accounts(daily.policy, Ledger(terms, MILLION))
     made.ledger.merge(everybody, one, np.zeros(MILLION, dtype=np.int64))
     made.clock = BEGIN + (windows - 1) * daily.policy.hop
@@ -195,7 +195,7 @@ def test_a_budget_is_said_to_run_out_when_it_does() -> None:
 
 def test_a_rate_that_the_budget_bears_never_exhausts_it() -> None:
     [policy] = config(LASTING).policies.values()
-    assert policy.terms.windows * policy.terms.price == policy.budget
+    assert policy.terms.per_horizon * policy.terms.price == policy.budget
     part = Accounts(policy, Ledger(policy.terms, 5), BEGIN)
     standing = Watching({0: part}).fleet().standings()[policy.id]
     assert exhaustion(policy, standing, 1.0) == math.inf
