@@ -90,26 +90,31 @@ class Cohort:
         """Charge closed windows, release what is paid for, and write the accounts down."""
         starts = self.policy.windows.start(closed.windows)
         present = closed.levels != ABSENT
-        covered = np.ones(len(starts), dtype=np.bool_)
-        if self.policy.presence == "public":
-            covered = present.sum(axis=1) >= self.policy.needed
-        granted = self._charge(closed.rows, starts, covered)
-        self.ledger.settle(closed.rows, self.policy.windows.end_of(starts))
+        granted, withheld = self._pay(closed.rows, starts, present)
         values, unbiased = self._release(closed, starts, granted)
         meters = [self.meters[row] for row in closed.rows.tolist()]
-        whole = len(self.policy.questions)
-        withheld = np.where(
-            covered, np.where(granted < whole, Withheld.BUDGET, Withheld.NOTHING), Withheld.COVERAGE
-        )
         releases = Releases(
             self.policy, meters, starts, granted, withheld.tolist(), present, values, unbiased
         )
-        changed = closed.rows[run_starts(closed.rows)]
-        names = [self.meters[row] for row in changed.tolist()]
-        return Step(releases, list(zip(names, dump(self.ledger, changed), strict=True)))
+        return Step(releases, self._accounts(closed.rows))
+
+    def _pay(self, rows: Integers, starts: Integers, present: Mask) -> tuple[Integers, Integers]:
+        """How many queries of each window are paid for, and why not all of them.
+
+        Who pays is decided by the clock, by past spending and, where presence is public, by
+        which readings are there: never by what a reading says.
+        """
+        covered = np.ones(len(starts), dtype=np.bool_)
+        if self.policy.presence == "public":
+            covered = present.sum(axis=1) >= self.policy.needed
+        granted = self._charge(rows, starts, covered)
+        self.ledger.settle(rows, self.policy.windows.end_of(starts))
+        short = granted < len(self.policy.questions)
+        withheld = np.where(short, Withheld.BUDGET, Withheld.NOTHING)
+        return granted, np.where(covered, withheld, Withheld.COVERAGE)
 
     def _charge(self, rows: Integers, starts: Integers, covered: Mask) -> Integers:
-        """How many queries of each window are paid for; a meter's windows in their order."""
+        """A meter's windows in their order, one of each meter at a time."""
         granted = np.zeros(len(rows), dtype=np.int64)
         nth = _nth_of_row(rows)
         for turn in range(int(nth.max()) + 1):
@@ -118,6 +123,7 @@ class Cohort:
         return granted
 
     def _release(self, closed: Closed, starts: Integers, granted: Integers) -> tuple[Watts, Watts]:
+        """What is released of each window that has paid."""
         values = np.full((len(starts), self._releaser.outputs), np.nan)
         unbiased = values.copy()
         paid = np.flatnonzero(granted)
@@ -126,6 +132,12 @@ class Cohort:
                 self._tags[closed.rows[paid]], starts[paid], closed.levels[paid]
             )
         return values, unbiased
+
+    def _accounts(self, rows: Integers) -> list[tuple[str, bytes]]:
+        """The accounts of meters as they are now, once each; rows come in runs."""
+        changed = rows[run_starts(rows)]
+        names = [self.meters[row] for row in changed.tolist()]
+        return list(zip(names, dump(self.ledger, changed), strict=True))
 
 
 def _nth_of_row(rows: Integers) -> Integers:
