@@ -22,14 +22,16 @@ from meteragent.explain.words import at_most, factor, listed, significant, time_
 from meteragent.privacy.entropy import tag
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.ledger import Ledger
-from meteragent.privacy.policy import Policy, question
+from meteragent.privacy.policy import question
 from meteragent.privacy.query import answer
+from tests import given as kit
+from tests.given import HOUR, MINUTE, SECOND
 from tests.statistical.judge import FALSE_POSITIVE, margin_of_mean
 
 if TYPE_CHECKING:
     from meteragent.explain.document import Explanation
+    from meteragent.privacy.policy import Policy
 
-SECOND, MINUTE, HOUR = 1000, 60_000, 3_600_000
 RADIUS = Decimal(100)
 
 
@@ -40,13 +42,10 @@ def policy(**changes: Any) -> Policy:  # noqa: ANN401
         "questions": (question("avg", 1, 100), question("p95", "0.5", 100)),
         "size": 15 * MINUTE,
         "interval": MINUTE,
-        "hop": 15 * MINUTE,
-        "grace": 0,
-        "idle": 0,
         "budget": 144 * NANO // 100,
         "horizon": 24 * HOUR,
     } | changes
-    return Policy(**settings)
+    return kit.policy(**settings)
 
 
 def explained(**changes: Any) -> Explanation:  # noqa: ANN401

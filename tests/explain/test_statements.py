@@ -20,9 +20,8 @@ from meteragent.privacy.exact import NANO
 from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.ledger_record import dump
 from meteragent.privacy.policy import Policy, policy_of, question
-
-MINUTE = 60_000
-HOUR = 60 * MINUTE
+from tests import given as kit
+from tests.given import HOUR, MINUTE
 
 
 def policy(**changes: Any) -> Policy:  # noqa: ANN401
@@ -31,13 +30,11 @@ def policy(**changes: Any) -> Policy:  # noqa: ANN401
         "questions": (question("avg", 1, 100), question("p99.9", "0.5", 100)),
         "size": 15 * MINUTE,
         "interval": MINUTE,
-        "hop": 15 * MINUTE,
         "grace": 3,
-        "idle": 0,
         "budget": 6 * NANO // 100,
         "horizon": HOUR,
     } | changes
-    return Policy(**settings)
+    return kit.policy(**settings)
 
 
 def shelf(prefix: str = "", **changes: Any) -> Shelf:  # noqa: ANN401

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("meteragent", "tests", "simulations", "deploy", "pyproject.toml", "README.md")
+PARTS = (
+    *("meteragent", "tests", "simulations", "deploy", "pyproject.toml", "README.md"),
+    *("SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"),
+)
 PATIENCE = 4
 """How much longer than without a mistake a suite may take."""
 LEAST_SECONDS = 60.0

@@ -1,0 +1,50 @@
+"""The agent as a whole, where a test on a broker would have to be lucky."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from meteragent.kafka.agent import Agent
+from tests.schedules.clients import ModelClients
+from tests.schedules.kafka_model import Kafka
+from tests.schedules.loop import Loop
+from tests.schedules.members import Members
+from tests.schedules.network import Network
+from tests.schedules.world import KEY, PARTITIONS, START, world
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from meteragent.watch.events import Occurrence
+    from tests.schedules.producer import Producer
+
+
+class Signalled(ModelClients):
+    """Does something in the last step of the start, when the policies have been published."""
+
+    signal: Callable[[], None]
+    _publisher: object = None
+
+    def producer(self, transactional_id: str | None) -> Producer:
+        made = super().producer(transactional_id)
+        self._publisher = None if transactional_id else made
+        return made
+
+    async def close(self, client: Any) -> None:  # noqa: ANN401 - any of aiokafka's
+        await super().close(client)
+        if client is self._publisher:
+            self.signal()
+
+
+def test_a_signal_at_the_very_end_of_the_start_is_heard() -> None:
+    loop = Loop(0)
+    config = world(0).config
+    network = Network(loop, Kafka(), lambda: START)
+    clients = Signalled(config.kafka, network, Members(network, config.kafka.input, PARTITIONS))
+    told: list[Occurrence] = []
+    agent = Agent(config, KEY, told.append, clients, loop.time)
+    clients.signal = agent.stop
+    loop.run(asyncio.wait_for(agent.run(), 60))
+    assert agent.stopping
+    assert told == []  # it has not so much as tried to join the group
