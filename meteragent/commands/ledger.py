@@ -21,7 +21,7 @@ from meteragent.explain.accounts import (
     Statement,
     accounts,
     dearest,
-    statement,
+    statements,
     totals,
 )
 from meteragent.explain.guarantee import Guarantee
@@ -57,10 +57,11 @@ def _show(arguments: Namespace) -> Exit:
         raise InvalidSetting(
             "METER", "has no account here", "write an id that `meteragent ledger top` knows"
         )
-    found = statement(shelves, arguments.meter, record)
+    found = statements(shelves, arguments.meter, record)
     if arguments.csv:
-        return _write_csv(_history(found))
-    _say_what_is_spent(found)
+        header, rows = ("policy", *_HISTORY), [row for one in found for row in _history(one)]
+        return _write_csv([header, *rows])
+    sys.stdout.write("\n".join(map(_said_of, found)))
     return Exit.OK
 
 
@@ -134,7 +135,7 @@ def _only_shelf(kept: Kept) -> Shelf:
 
 def _accounts(shelves: list[Shelf], records: dict[str, bytes]) -> list[Account]:
     found = accounts(shelves, records)
-    if others := len(records) - len(found):
+    if others := len(records) - len({account.meter for account in found}):
         sys.stderr.write(f"meteragent: {others} accounts are of meters that no policy is for\n")
     return found
 
@@ -162,14 +163,17 @@ def _spent(account: Account) -> Row:
     return (_shown(account.meter), account.shelf.name, *amounts, _moment(account.until))
 
 
+_HISTORY = ("start", "spent", "spent_per_watt")
+
+
 def _history(found: Statement) -> Iterable[Row]:
     shelf = found.account.shelf
-    yield ("start", "spent", "spent_per_watt")
     for start, nano in found.history:
-        yield (_moment(start), shelf.epsilon(nano), per_watt_text(nano))
+        yield (shelf.name, _moment(start), shelf.epsilon(nano), per_watt_text(nano))
 
 
-def _say_what_is_spent(found: Statement) -> None:
+def _said_of(found: Statement) -> str:
+    """What is spent of one policy's share, for people."""
     account, shelf = found.account, found.account.shelf
     digest = "" if shelf.name == shelf.policy.id else f" ({shelf.policy.id})"
     told = [
@@ -184,8 +188,9 @@ def _say_what_is_spent(found: Statement) -> None:
             f"next refresh: {shelf.epsilon(nano)} ({per_watt_text(nano)} per watt) from the window "
             f"of {_moment(when)} on"
         )
-    told += ["", *table(_history(found), columns())]
-    sys.stdout.write("".join(f"{line}\n" for line in told))
+    history = [row[1:] for row in _history(found)]
+    told += ["", *table([_HISTORY, *history], columns())]
+    return "".join(f"{line}\n" for line in told)
 
 
 def _balance(account: Account) -> Iterable[Row]:

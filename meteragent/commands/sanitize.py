@@ -49,7 +49,7 @@ def run(arguments: Namespace) -> Exit:
             config,
             key,
             mapping,
-            OUTPUTS[arguments.format](config.policies.values()),
+            OUTPUTS[arguments.format](config.policies),
             keep=arguments.at_end == "keep",
             by_meter=arguments.by_meter,
             say=_say,

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, model_validator
 
 from meteragent.config import keyfile
+from meteragent.config.budget import Budget, left_to_the_account, shared_out
 from meteragent.config.fields import (
     Batch,
     Duration,
@@ -31,6 +32,7 @@ from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.units import format_duration
+from meteragent.stream.branch import Assigned
 from meteragent.stream.meters import normal
 
 
@@ -159,15 +161,26 @@ class Config(Settings):
     kafka: Kafka = setting("", "[kafka]", default={})
     http: Http = setting("", "[http]", default={})
     log: Log = setting("", "[log]", default={})
+    budget: Budget | None = setting("", "[budget]", default=None)
     policy: Annotated[tuple[PolicySettings, ...], BeforeValidator(_some_policies)] = setting(
         "", "[[policy]]"
     )
 
     @cached_property
-    def policies(self) -> dict[str, Policy]:
-        """Meter id prefix -> policy, the longest prefix first, so that the first match holds."""
+    def assigned(self) -> tuple[Assigned, ...]:
+        """The policies by the prefix of the meters that they are for, the longest prefix first."""
         longest_first = sorted(self.policy, key=lambda p: len(p.match), reverse=True)
-        return {p.match: p.policy for p in longest_first}
+        return tuple(Assigned(p.match, p.name, p.policy) for p in longest_first)
+
+    @cached_property
+    def policies(self) -> tuple[Policy, ...]:
+        """The policies alone, in the same order."""
+        return tuple(one.policy for one in self.assigned)
+
+    @cached_property
+    def outputs(self) -> dict[str, str]:
+        """Policy name -> the topic of its releases."""
+        return {p.name: p.output or self.kafka.output for p in self.policy}
 
     @cached_property
     def guarantees(self) -> dict[str, Guarantee]:
@@ -182,19 +195,25 @@ class Config(Settings):
     @property
     def retention(self) -> int:
         """The least milliseconds that the input must be kept, for open windows to be rebuilt."""
-        return max(p.closes(0) - p.windows.start(0) for p in self.policies.values())
+        return max(p.closes(0) - p.windows.start(0) for p in self.policies)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_budgets_to_the_account(cls, document: object) -> object:
+        return left_to_the_account(document) if isinstance(document, dict) else document
 
     @model_validator(mode="after")
     def _is_coherent(self) -> "Config":
         refuse([*self._twins(), *self._spelled_otherwise(), *self._too_long()])
-        return self
+        if self.budget is None:
+            return self
+        return self.model_copy(update={"policy": shared_out(self.budget, self.policy)})
 
     def _twins(self) -> list[InvalidSetting]:
+        instead = {"name": "write another one", "match": "write another one, or a [budget]"}
         return [
-            InvalidSetting(
-                f"policy[{i}].{field}", f"is that of policy[{j}] too", "write another one"
-            )
-            for field in ("name", "match")
+            InvalidSetting(f"policy[{i}].{field}", f"is that of policy[{j}] too", instead[field])
+            for field in (("name", "match") if self.budget is None else ("name",))
             for i, one in enumerate(self.policy)
             for j, other in enumerate(self.policy[:i])
             if getattr(one, field) == getattr(other, field)

@@ -5,7 +5,7 @@ from decimal import Decimal
 from functools import cached_property, partial
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, PrivateAttr, model_validator
 
 from meteragent.config.fields import (
     BadSetting,
@@ -15,6 +15,7 @@ from meteragent.config.fields import (
     Power,
     Settings,
     SomeTime,
+    TopicName,
     refuse,
     setting,
 )
@@ -23,6 +24,7 @@ from meteragent.errors import InvalidSetting
 from meteragent.explain.document import Choice
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.domain import Domain
+from meteragent.privacy.exact import epsilon_at
 from meteragent.privacy.policy import Policy, Question, per_watt, question
 from meteragent.privacy.query import query
 
@@ -50,6 +52,16 @@ def _asked(queries: object) -> object:
     return tuple({"query": q} if isinstance(q, str) else q for q in queries)
 
 
+LEFT_TO_THE_ACCOUNT = object()
+"""As a `budget`: what no file can write, and stands where there is a `[budget]`."""
+
+
+def _asked_for(budget: object) -> object:
+    if budget is None:
+        raise InvalidSetting("budget", "is missing", 'write for example "24"')
+    return None if budget is LEFT_TO_THE_ACCOUNT else budget
+
+
 class PolicySettings(Settings):
     """What is released of the meters whose id begins with `match`, and at what price.
 
@@ -63,7 +75,8 @@ class PolicySettings(Settings):
     name: Name = setting("What people call it.", '"household"')
     match: str = setting(
         "It holds for meters whose id begins so; the longest match wins, and the empty one is "
-        "every meter's. Other meters are rejected.",
+        "every meter's. Other meters are rejected. Policies with the same match are all for the "
+        "same meters, and share their `[budget]`.",
         '"home-"',
         default="",
     )
@@ -101,8 +114,23 @@ class PolicySettings(Settings):
         '"100W"',
         default="100W",
     )
-    budget: Exact = setting("The most that all answers of one `horizon` may lose.", '"24"')
-    horizon: SomeTime = setting("The stretch of time that `budget` is for.", '"24h"', default="24h")
+    budget: Annotated[Exact | None, BeforeValidator(_asked_for)] = setting(
+        "The most that all answers of one `horizon` may lose; where there is a `[budget]`, it is "
+        "written as a share of that instead.",
+        '"24"',
+        default=None,
+    )
+    share: Exact | None = setting(
+        "What this policy may spend of the `[budget]` of each of its meters, at the radius that "
+        "stands there. A policy that is alone has all of it, unless it says how much.",
+        '"12"',
+        default=None,
+    )
+    horizon: SomeTime = setting(
+        "The stretch of time that `budget` is for; where there is a `[budget]`, it stands there.",
+        '"24h"',
+        default="24h",
+    )
     min_coverage: Exact | None = setting(
         "The share of slots that a window needs to be released; by default 0.8, and 0 where "
         "presence is private.",
@@ -118,6 +146,13 @@ class PolicySettings(Settings):
         '"suppress"',
         default="suppress",
     )
+    output: TopicName | None = setting(
+        "The topic for these releases; by default, `kafka.output`.",
+        '"meter.sanitized.research"',
+        default=None,
+    )
+    _share: int | None = PrivateAttr(default=None)
+    """In nano-units per watt, where there is a `[budget]`."""
 
     @cached_property
     def policy(self) -> Policy:
@@ -149,15 +184,42 @@ class PolicySettings(Settings):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "PolicySettings":
-        refuse(_found_by(self._domain, self._questions, self._budget))
-        refuse(_found_by(lambda: self.policy))
-        refuse(_found_by(self._afford))
+        if self.budget is None:
+            refuse(_found_by(self._domain, self._questions))
+        elif self.share is not None:
+            refuse([InvalidSetting("share", "is a share of no [budget]", "leave it out")])
+        else:
+            refuse(_found_by(self._domain, self._questions, self._budget))
+            refuse(_found_by(lambda: self.policy))
+            refuse(_found_by(self._afford))
         return self
+
+    def with_share(self, nano: int, *, radius: Decimal, horizon: int) -> "PolicySettings":
+        """The same with a share of so many nano-units per watt, of an account of these terms.
+
+        InvalidSetting: it would never release anything, or the policy makes no sense.
+        """
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        own = {"budget": epsilon_at(nano, self.radius), "horizon": horizon}
+        resolved = type(self).model_construct(**values | own)
+        resolved._share = nano  # noqa: SLF001 - the same class
+        for error in _found_by(lambda: resolved.policy):
+            raise error
+        least = resolved.policy.terms.least
+        if least > nano:
+            enough = epsilon_at(least, radius).normalize()
+            raise InvalidSetting(
+                "share", "does not cover one window", f'write at least "{enough:f}"'
+            )
+        return resolved
 
     def _domain(self) -> Domain:
         return Domain(self.minimum, self.maximum, self.step)
 
     def _budget(self) -> int:
+        if self._share is not None:
+            return self._share
+        assert self.budget is not None  # noqa: S101 - what is left to the account has a share
         return per_watt("budget", self.budget, self.radius)
 
     def _coverage(self) -> Decimal:
@@ -218,6 +280,7 @@ def choice(settings: PolicySettings) -> Choice | None:
     changed = tuple(
         name
         for name in PolicySettings.model_fields
-        if name != "match" and getattr(settings, name) != getattr(own, name)
+        if name not in {"match", "output", "share"}
+        and getattr(settings, name) != getattr(own, name)
     )
     return Choice(settings.preset, preset.hides, preset.why, preset.evidence.words, changed)

@@ -26,7 +26,7 @@ from meteragent.formats.forms import ReleaseEncoder
 from meteragent.formats.json_one import LATEST
 from meteragent.formats.lines import LineReader, TableOptions, decoder_of
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.stream.pipeline import Assigned, Pipeline
+from meteragent.stream.pipeline import Pipeline
 from meteragent.stream.releases import Step
 
 NEVER_IDLE = 2**45
@@ -76,10 +76,10 @@ class Job:
         self._say = say
         self._progress = progress
         self._wall = wall
-        self._policies = {
-            prefix: replace(policy, idle=policy.idle + self._longer_idle)
-            for prefix, policy in config.policies.items()
-        }
+        self._assigned = [
+            replace(one, policy=replace(one.policy, idle=one.policy.idle + self._longer_idle))
+            for one in config.assigned
+        ]
         self._standing = Resume()
         self.totals = self._standing.totals
         self._pipeline: Pipeline | None = None
@@ -150,7 +150,7 @@ class Job:
         self.totals = self._standing.totals
         self._before = self.totals.readings
         self._pipeline = Pipeline(
-            [Assigned(prefix, policy) for prefix, policy in self._policies.items()],
+            self._assigned,
             self._key,
             max_skew=self._config.agent.max_skew,
             max_meters=self._config.agent.max_meters,
@@ -213,7 +213,7 @@ class Job:
         self._ledger.commit(
             lengths={sink.name: sink.length for sink in sinks if sink.name},
             accounts=self._accounts,
-            policies={p.id: json.dumps(p.document()) for p in self._policies.values()},
+            policies={one.policy.id: json.dumps(one.policy.document()) for one in self._assigned},
             standings={
                 self._source.name: Resume(
                     position,
@@ -234,7 +234,7 @@ class Job:
         it writes next would all be late.
         """
         now = int(self._wall() * 1000)
-        silent = max(policy.grace + policy.idle for policy in self._config.policies.values())
+        silent = max(policy.grace + policy.idle for policy in self._config.policies)
         if self._pipeline is not None and now - self._heard > silent:
             self._write(self._pipeline.tick(now))
 
@@ -258,9 +258,7 @@ class Job:
 
     def _end_of_windows(self, clock: int) -> int:
         """When every window that has begun is due, or now, if they are not over yet."""
-        due = (
-            policy.closes(policy.windows.newest(clock)) for policy in self._config.policies.values()
-        )
+        due = (policy.closes(policy.windows.newest(clock)) for policy in self._config.policies)
         return min(max(due), int(self._wall() * 1000)) + self._longer_idle
 
 

@@ -141,7 +141,7 @@ class Agent:
         try:
             await producer.start()
             topic = self._config.kafka.policies
-            for policy in self._config.policies.values():
+            for policy in self._config.policies:
                 document = json.dumps(policy.document(), separators=(",", ":")).encode()
                 await producer.send_and_wait(topic, document, key=policy.id.encode())
         finally:

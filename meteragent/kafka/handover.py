@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
@@ -15,7 +14,7 @@ from meteragent.kafka.clients import Clients
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.loop import Clock
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.stream.pipeline import Assigned, Pipeline, Position
+from meteragent.stream.pipeline import Pipeline, Position
 from meteragent.watch.events import Listener
 
 
@@ -35,16 +34,11 @@ class Shared:
     decoder: MessageDecoder = field(default_factory=Decoder)
     encoder: ReleaseEncoder = field(default_factory=Encoder)
 
-    @cached_property
-    def assigned(self) -> tuple[Assigned, ...]:
-        """The policies, by the prefix of the meters they are for."""
-        return tuple(Assigned(prefix, p) for prefix, p in self.config.policies.items())
-
     def pipeline(self, start: Position) -> Pipeline:
         """A pipeline that goes on from there; its accounts are still to be restored."""
         agent = self.config.agent
         return Pipeline(
-            self.assigned,
+            self.config.assigned,
             self.key,
             max_skew=agent.max_skew,
             max_meters=agent.max_meters,
@@ -54,7 +48,7 @@ class Shared:
 
     def intake(self, source: TopicPartition, pipeline: Pipeline) -> Intake:
         """What takes records of a partition in, for a pipeline that is restored."""
-        return Intake(source, pipeline, self.decoder, self.encoder, self.tell)
+        return Intake(source, pipeline, self.decoder, self.encoder, self.config.outputs, self.tell)
 
 
 @dataclass(slots=True)

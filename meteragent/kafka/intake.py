@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from aiokafka import ConsumerRecord, TopicPartition
@@ -34,8 +34,10 @@ class Intake:
         pipeline: Pipeline,
         decoder: MessageDecoder,
         encoder: ReleaseEncoder,
+        outputs: Mapping[str, str],
         tell: Listener,
     ) -> None:
+        """Prepare; `outputs` says to which topic releases of a policy go, by its name."""
         self.pipeline = pipeline
         self.next = pipeline.position().offset
         """The record that it is to be fed next."""
@@ -43,6 +45,7 @@ class Intake:
         self._tell = tell
         self._decoder = decoder
         self._encoder = encoder
+        self._outputs = outputs
         self._outbox = Outbox()
         self._whole = asyncio.Lock()
         self._forgotten = False
@@ -125,7 +128,8 @@ class Intake:
                 if self._forgotten:
                     return
                 written = step.written(self._encoder.encode)
-                self._outbox.releases += [(meter.encode(), text) for _, meter, text in written]
+                releases = self._outbox.releases.setdefault(self._outputs[step.name], [])
+                releases += [(meter.encode(), text) for _, meter, text in written]
                 self._outbox.accounts.update(step.accounts)
                 self._tell(_decided(self._source.partition, step))
                 await asyncio.sleep(0)

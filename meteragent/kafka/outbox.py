@@ -20,12 +20,18 @@ Record = tuple[bytes, bytes]
 class Outbox:
     """Records by topic, in their order; of a ledger only the latest record of each meter."""
 
-    releases: list[Record] = field(default_factory=list)
+    releases: dict[str, list[Record]] = field(default_factory=dict)
+    """Topic -> what is released there."""
     accounts: dict[str, bytes] = field(default_factory=dict)
     rejects: list[Record] = field(default_factory=list)
 
     def __len__(self) -> int:
-        return len(self.releases) + len(self.rejects)
+        return self.released + len(self.rejects)
+
+    @property
+    def released(self) -> int:
+        """How many releases there are."""
+        return sum(map(len, self.releases.values()))
 
     def ledger(self) -> list[Record]:
         """The ledger's records."""
@@ -47,7 +53,7 @@ async def send_all(
     try:
         await producer.begin_transaction()
         for topic, records in (
-            (kafka.output, outbox.releases),
+            *outbox.releases.items(),
             (kafka.ledger, outbox.ledger()),
             (kafka.rejected, outbox.rejects),
         ):

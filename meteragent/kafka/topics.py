@@ -209,7 +209,7 @@ def _too_small(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:
     encoder = Encoder()
     for policy in config.policy:
         release = longest_release(encoder, policy.policy)
-        account = max(map(len, dump(Ledger(policy.policy.terms, 1), np.array([0]))))
+        account = _account_bytes(config, policy.match)
         for stream, name, size, what in (
             ("output", kafka.output, release, "a release"),
             ("ledger", kafka.ledger, account, "an account"),
@@ -221,6 +221,13 @@ def _too_small(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:
                     f"policy {policy.name} may have {size + AROUND_A_RECORD}; raise {_MOST}, or "
                     "ask for less of a window"
                 )
+
+
+def _account_bytes(config: Config, prefix: str) -> int:
+    """How long the ledger record is of meters whose policies are for this prefix."""
+    shares = [one.share for one in config.assigned if one.prefix == prefix]
+    ledgers = [Ledger(share.terms, 1) for share in shares]
+    return max(map(len, dump(shares, ledgers, np.array([0]))))
 
 
 def _refused(kafka: Kafka, what: str, error: type[KafkaError]) -> Exception:

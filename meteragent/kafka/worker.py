@@ -267,7 +267,7 @@ class Worker:
             await self.handover.producer.commit_transaction()
             (outbox, self.handover.committed, begun), self._sent = self._sent, None
             seconds = self._now() - begun
-            self._shared.tell(TransactionEnded(self.partition, len(outbox.releases), seconds))
+            self._shared.tell(TransactionEnded(self.partition, outbox.released, seconds))
             self.failures = 0
         if self.handover.intake is not None and self.handover.committed is not None:
             await self.handover.intake.go_on(self.handover.committed)

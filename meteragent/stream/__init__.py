@@ -7,7 +7,8 @@ records     readings placed in slots
 open_slots  the slots of open windows
 strips      slots laid out straight, out of which windows are cut
 window      when windows close: the theory, and all the rules
-cohort      the meters of one policy: who pays, what is released
+branch      one policy: who pays, what is released
+cohort      the meters that have the same policies, and their accounts
 pipeline    one partition's readings in, releases and ledger records out
 partition   what happens to a partition, and what is then to be done, as a table
 """

@@ -17,8 +17,8 @@ import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.ledger_record import load_together
-from meteragent.stream.cohort import Assigned, Cohort, Holding
+from meteragent.stream.branch import Assigned, Branch
+from meteragent.stream.cohort import Cohort, Holding
 from meteragent.stream.meters import longest_prefix, lookalikes, normal
 from meteragent.stream.readings import Readings, Reason, Reject
 from meteragent.stream.records import Records
@@ -72,8 +72,7 @@ class Pipeline:
         normalise_ids: bool = False,
         start: Position = START,
     ) -> None:
-        longest_first = sorted(assigned, key=lambda a: -len(a.prefix))
-        self._cohorts = [Cohort(a, key) for a in longest_first]
+        self._cohorts = [Cohort(its, key) for its in _by_prefix(assigned)]
         self._max_skew = max_skew
         self._max_meters = max_meters
         self._name: Callable[[str], str] = normal if normalise_ids else str
@@ -95,10 +94,8 @@ class Pipeline:
         for spelling, record in accounts.items():
             records.setdefault(self._name(spelling), []).append(record)
         for number, meters in self._by_cohort(records):  # none is turned away
-            cohort = self._cohorts[number]
-            cohort.ledger = load_together(cohort.policy.terms, [records[m] for m in meters])
-            self._move_in(number, meters)
-            cohort.go_on()
+            self._cohorts[number].restore(meters, [records[meter] for meter in meters])
+            self._know(number, meters, 0)
 
     def feed(self, readings: Readings) -> Iterator[Step]:
         """Take in the next records. The state is whole when the last step has been taken."""
@@ -123,9 +120,9 @@ class Pipeline:
         counts = Counts() if again else self.counts
         counts.rejects += readings.rejects
         homes = self._admit(readings, counts)
-        for cohort, records in self._records(readings, homes):
-            for closed in cohort.store.add(records, counts.tally):
-                yield cohort.decide(closed)
+        for cohort, branch, records in self._records(readings, homes):
+            for closed in branch.store.add(records, counts.tally):
+                yield cohort.decide(branch, closed)
         self._processed = readings.next_offset
         yield from self._advance()
 
@@ -142,7 +139,7 @@ class Pipeline:
         same window would be released with another content. So the tick is committed first,
         with the position, and kept after that. Precondition: every record there is was fed.
         """
-        if not self._announced and any(cohort.store.due(now) for cohort in self._cohorts):
+        if not self._announced and any(branch.store.due(now) for _, branch in self._branches()):
             self._announced.append((self._processed, now))
         return self.announced
 
@@ -167,7 +164,8 @@ class Pipeline:
 
     def position(self) -> Position:
         """Where to go on, once everything before has been published."""
-        needed = [old for cohort in self._cohorts if (old := cohort.store.open_slots.oldest())]
+        stores = [branch.store for _, branch in self._branches()]
+        needed = [old for store in stores if (old := store.open_slots.oldest())]
         offset, clock = min(needed, default=(self._processed, self._clock))
         self._ticked = [tick for tick in self._ticked if tick[0] > offset][-MOST_TICKS:]
         ticks = (*self._ticked, *self._announced)
@@ -180,12 +178,17 @@ class Pipeline:
 
     def holdings(self) -> list[Holding]:
         """What is held for each policy, to be looked at and not to be changed."""
-        return [cohort.holding() for cohort in self._cohorts]
+        return [holding for cohort in self._cohorts for holding in cohort.holdings()]
+
+    def _branches(self) -> Iterator[tuple[Cohort, Branch]]:
+        for cohort in self._cohorts:
+            for branch in cohort.branches:
+                yield cohort, branch
 
     def _advance(self) -> Iterator[Step]:
-        for cohort in self._cohorts:
-            for closed in cohort.store.advance(self._clock):
-                yield cohort.decide(closed)
+        for cohort, branch in self._branches():
+            for closed in branch.store.advance(self._clock):
+                yield cohort.decide(branch, closed)
 
     def _admit(self, readings: Readings, counts: Counts) -> Integers:
         """The home of each run, or a negative number where it has none and was rejected."""
@@ -207,7 +210,7 @@ class Pipeline:
             names = {meter: self._name(meter) for meter in admitted}
             unknown = dict.fromkeys(name for name in names.values() if name not in homes)
             for number, mine in self._by_cohort(unknown):
-                self._move_in(number, mine)
+                self._know(number, mine, self._cohorts[number].move_in(mine))
             homes.update((meter, homes[name]) for meter, name in names.items())
             return np.array(
                 [homes[m] if m in homes else self._refusal(m) for m in meters], dtype=np.int64
@@ -221,9 +224,9 @@ class Pipeline:
                 by_cohort[number].append(meter)
         yield from by_cohort.items()
 
-    def _move_in(self, number: int, meters: list[str]) -> None:
-        """Give new meters their rows in a cohort."""
-        first = self._cohorts[number].move_in(meters) * len(self._cohorts) + number
+    def _know(self, number: int, meters: list[str], row: int) -> None:
+        """Note the homes of meters, whose rows in a cohort begin with this one."""
+        first = row * len(self._cohorts) + number
         self._homes.update(zip(meters, count(first, len(self._cohorts)), strict=False))
 
     def _cohort_of(self, meter: str) -> int | None:
@@ -237,8 +240,10 @@ class Pipeline:
         """How many meters it knows whose ids differ from another's by their spelling alone."""
         return lookalikes(self._homes)
 
-    def _records(self, readings: Readings, homes: Integers) -> Iterator[tuple[Cohort, Records]]:
-        """The admitted records of each cohort; moves the clock on."""
+    def _records(
+        self, readings: Readings, homes: Integers
+    ) -> Iterator[tuple[Cohort, Branch, Records]]:
+        """The admitted records of each cohort, for each of its policies; moves the clock on."""
         admitted = homes >= 0
         if not admitted.all():
             readings, homes = readings.chosen(admitted, [], readings.next_offset), homes[admitted]
@@ -250,7 +255,7 @@ class Pipeline:
         rows, cohort_of = np.divmod(homes, len(self._cohorts))
         for number, cohort in enumerate(self._cohorts):
             mine = np.flatnonzero(cohort_of == number)
-            if len(mine):
+            for branch in cohort.branches if len(mine) else ():
                 records = Records(
                     rows,
                     readings.offsets,
@@ -259,10 +264,19 @@ class Pipeline:
                     readings.intervals,
                     readings.counts,
                     np.cumsum(readings.counts) - readings.counts,
-                    cohort.store.policy.domain.levels(readings.watts),
+                    branch.policy.domain.levels(readings.watts),
                     np.zeros_like(rows),
                 )
-                yield cohort, records if len(mine) == len(homes) else records.where(mine)
+                whole = len(mine) == len(homes)
+                yield cohort, branch, records if whole else records.where(mine)
+
+
+def _by_prefix(assigned: Sequence[Assigned]) -> list[list[Assigned]]:
+    """The policies of each prefix, the longest one first."""
+    groups: dict[str, list[Assigned]] = {}
+    for one in sorted(assigned, key=lambda its: -len(its.prefix)):
+        groups.setdefault(one.prefix, []).append(one)
+    return [*groups.values()]
 
 
 _FUTURE, _NO_POLICY, _TOO_MANY_METERS = -1, -2, -3

@@ -66,6 +66,8 @@ class Releases:
 class Step:
     """Windows decided together: to be published in one transaction, or not at all."""
 
+    name: str
+    """By which people call the policy."""
     releases: Releases
     accounts: list[tuple[str, bytes]]
     """The ledger record of each meter that was charged or decided."""

@@ -52,7 +52,9 @@ def household_policy() -> Policy:
 
 def pipeline(meters: int) -> Pipeline:
     """An empty one for so many meters."""
-    return Pipeline([Assigned("", household_policy())], KEY, max_skew=10_000, max_meters=meters)
+    return Pipeline(
+        [Assigned("", "all", household_policy())], KEY, max_skew=10_000, max_meters=meters
+    )
 
 
 def rounds(meters: int, begin: int, count: int, seed: int) -> Iterator[Readings]:

@@ -44,7 +44,7 @@ CONFIG = from_document(
     Path(),
     {},
 )
-[POLICY] = CONFIG.policies.values()
+[POLICY] = CONFIG.policies
 
 
 @dataclass(frozen=True)

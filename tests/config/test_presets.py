@@ -85,7 +85,9 @@ def test_what_a_policy_sets_itself_wins(name: str, key: str) -> None:
 
 
 def test_every_setting_can_be_set_otherwise() -> None:
-    assert {*OTHERWISE, "name", "match", "preset"} == set(PolicySettings.model_fields)
+    assert {*OTHERWISE, "name", "match", "preset", "share", "output"} == set(
+        PolicySettings.model_fields
+    )
 
 
 def test_the_names_are_those_of_the_file() -> None:

@@ -262,7 +262,7 @@ def test_the_least_release_is_the_first_query_where_parts_are_released() -> None
             budget="30",
             on_exhausted=on_exhausted,
         )
-        [policy] = config.policies.values()
+        [policy] = config.policies
         assert policy.terms.price == 3 * policy.questions[0].nano
         assert policy.terms.least == least * policy.questions[0].nano
         assert math.isclose(float(policy.terms.least), least * 20_000_000)

@@ -20,7 +20,7 @@ from meteragent.kafka import restore, topics
 from meteragent.kafka.agent import Agent
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.migrate import migrate
-from meteragent.privacy.ledger_record import load as load_accounts
+from tests.given import read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -183,9 +183,9 @@ def test_accounts_follow_their_meters_to_new_partitions(config: Config) -> None:
         accounts = [await restore.accounts(Clients(kafka), partition) for partition in range(5)]
         assert sum(map(len, accounts)) == len(METERS)
         assert released_in == {meter: p for p, found in enumerate(accounts) for meter in found}
-        terms = config.policies[""].terms
+        terms = config.policies[0].terms
         for found in accounts:
-            ledger = load_accounts(terms, list(found.values()))
+            ledger = read(terms, list(found.values()))
             spent = [sum(ledger.history(account).values()) for account in range(len(found))]
             assert spent == [2 * terms.costs[0]] * len(found)
 

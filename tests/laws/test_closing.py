@@ -50,7 +50,7 @@ class Partition:
 
     def __post_init__(self) -> None:
         self.pipeline = Pipeline(
-            [Assigned("", self.policy)], KEY, max_skew=SKEW, max_meters=100, start=self.start
+            [Assigned("", "all", self.policy)], KEY, max_skew=SKEW, max_meters=100, start=self.start
         )
         self.offset = self.start.offset
 

@@ -23,9 +23,10 @@ HOME = policy(
     horizon=120 * SECOND,
 )
 POLICIES = (
-    Assigned("", HOME),
-    Assigned("p-", replace(HOME, presence="private", size=20 * SECOND, hop=20 * SECOND)),
+    Assigned("", "all", HOME),
+    Assigned("p-", "p-", replace(HOME, presence="private", size=20 * SECOND, hop=20 * SECOND)),
     Assigned(
+        "h-",
         "h-",
         replace(HOME, hop=10 * SECOND, on_exhausted="partial", min_coverage=Decimal("0.5")),
     ),

@@ -9,8 +9,8 @@ from aiokafka.structs import OffsetAndMetadata
 
 from meteragent.kafka.restore import parse
 from meteragent.privacy.ledger import NEVER
-from meteragent.privacy.ledger_record import load
 from meteragent.privacy.terms import Terms
+from tests.given import read
 from tests.schedules.kafka_model import Kafka, Transaction
 from tests.schedules.world import PARTITIONS, Window, World, expected
 
@@ -142,6 +142,6 @@ def read_release(document: bytes) -> Release:
 @lru_cache(2**14)
 def _read_account(terms: Terms, account: bytes) -> tuple[int, int, dict[int, int]]:
     """(the first start it still knows, decided until, start -> nano-units)."""
-    ledger = load(terms, [account])
+    ledger = read(terms, [account])
     since = (int(ledger.head[0]) - ledger.buckets_kept + 1) * terms.bucket
     return since, int(ledger.released_until[0]), ledger.history(0)

@@ -38,7 +38,7 @@ def commits_before_delivery() -> AbstractContextManager[object]:
     ) -> None:
         await producer.begin_transaction()
         for topic, records in (
-            (kafka.output, waiting.releases),
+            *waiting.releases.items(),
             (kafka.ledger, waiting.ledger()),
             (kafka.rejected, waiting.rejects),
         ):

@@ -75,7 +75,7 @@ class World:
     @cached_property
     def policy(self) -> Policy:
         """The only one."""
-        (policy,) = self.config.policies.values()
+        (policy,) = self.config.policies
         return policy
 
     @property
@@ -91,7 +91,7 @@ class World:
         """A pipeline from which nothing was hidden."""
         agent = self.config.agent
         return Pipeline(
-            [Assigned("", self.policy)],
+            [Assigned("", "all", self.policy)],
             KEY,
             max_skew=agent.max_skew,
             max_meters=agent.max_meters,

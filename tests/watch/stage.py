@@ -15,7 +15,7 @@ from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.kafka.intake import Intake
 from meteragent.stream.partition import State
-from meteragent.stream.pipeline import Assigned, Pipeline
+from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.events import PartitionMoved, PartitionRestored, Rebalanced, TransactionEnded
 from meteragent.watch.metrics import Monitor
 from tests.given import KEY
@@ -94,10 +94,12 @@ class Stage:
         tell = self.monitor.tell
         for state in (State.FENCING, State.RESTORING):
             tell(PartitionMoved(partition, state))
-        assigned = [Assigned(prefix, p) for prefix, p in self.settings.policies.items()]
+        assigned = self.settings.assigned
         pipeline = Pipeline(assigned, KEY, max_skew=10 * MINUTE, max_meters=10_000_000)
         source = TopicPartition("in", partition)
-        self._intakes[partition] = Intake(source, pipeline, Decoder(), Encoder(), tell)
+        self._intakes[partition] = Intake(
+            source, pipeline, Decoder(), Encoder(), self.settings.outputs, tell
+        )
         tell(PartitionRestored(partition, 0, 0.5, 0))
         tell(PartitionMoved(partition, State.RUNNING))
 
@@ -122,9 +124,9 @@ class Stage:
         """What was decided is committed; answers with how many windows that were."""
         self.monitor.tell(PartitionMoved(partition, State.COMMITTING))
         outbox, _ = asyncio.run(self._intakes[partition].empty())
-        self.monitor.tell(TransactionEnded(partition, len(outbox.releases), seconds))
+        self.monitor.tell(TransactionEnded(partition, outbox.released, seconds))
         self.monitor.tell(PartitionMoved(partition, State.RUNNING))
-        return len(outbox.releases)
+        return outbox.released
 
     def value(self, name: str, **labels: str) -> float | None:
         """A sample as it is exported."""

@@ -194,7 +194,7 @@ def test_a_budget_is_said_to_run_out_when_it_does() -> None:
 
 
 def test_a_rate_that_the_budget_bears_never_exhausts_it() -> None:
-    [policy] = config(LASTING).policies.values()
+    [policy] = config(LASTING).policies
     assert policy.terms.per_horizon * policy.terms.price == policy.budget
     part = Accounts(policy, Ledger(policy.terms, 5), BEGIN)
     standing = Watching({0: part}).fleet().standings()[policy.id]
