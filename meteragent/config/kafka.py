@@ -1,9 +1,10 @@
 """The `[kafka]` tables: where the streams are, and how to prove who we are."""
 
+from collections.abc import Iterable
 from itertools import chain
 from typing import Literal
 
-from pydantic import model_validator
+from pydantic import PrivateAttr, model_validator
 
 from meteragent.config.fields import (
     FilePath,
@@ -174,12 +175,24 @@ class Kafka(Settings):
         "How long to wait for one answer of a broker.", '"40s"', default="40s"
     )
     security: Security = setting("", "[kafka.security]", default={})
+    _outputs: tuple[str, ...] | None = PrivateAttr(default=None)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """All topics that releases go to."""
+        return (self.output,) if self._outputs is None else self._outputs
+
+    def with_outputs(self, outputs: Iterable[str]) -> "Kafka":
+        """The same with all topics that policies name for their releases."""
+        named = self.model_copy()
+        named._outputs = tuple(dict.fromkeys(outputs))  # noqa: SLF001 - the same class
+        return named
 
     @property
     def names(self) -> frozenset[str]:
         """The names in here, which libraries may mention in logs."""
         hosts = (server.rpartition(":")[0] for server in self.bootstrap_servers)
-        return frozenset((self.group, *self._topics().values(), *hosts))
+        return frozenset((self.group, *self._topics().values(), *self.outputs, *hosts))
 
     @model_validator(mode="after")
     def _is_coherent(self) -> "Kafka":

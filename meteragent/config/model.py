@@ -177,7 +177,7 @@ class Config(Settings):
         """The policies alone, in the same order."""
         return tuple(one.policy for one in self.assigned)
 
-    @cached_property
+    @property
     def outputs(self) -> dict[str, str]:
         """Policy name -> the topic of its releases."""
         return {p.name: p.output or self.kafka.output for p in self.policy}
@@ -204,10 +204,10 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _is_coherent(self) -> "Config":
-        refuse([*self._twins(), *self._spelled_otherwise(), *self._too_long()])
-        if self.budget is None:
-            return self
-        return self.model_copy(update={"policy": shared_out(self.budget, self.policy)})
+        refuse([*self._twins(), *self._astray(), *self._spelled_otherwise(), *self._too_long()])
+        policies = shared_out(self.budget, self.policy) if self.budget else self.policy
+        kafka = self.kafka.with_outputs(self.outputs.values())
+        return self.model_copy(update={"policy": policies, "kafka": kafka})
 
     def _twins(self) -> list[InvalidSetting]:
         instead = {"name": "write another one", "match": "write another one, or a [budget]"}
@@ -217,6 +217,18 @@ class Config(Settings):
             for i, one in enumerate(self.policy)
             for j, other in enumerate(self.policy[:i])
             if getattr(one, field) == getattr(other, field)
+        ]
+
+    def _astray(self) -> list[InvalidSetting]:
+        """Releases that would go where other things are."""
+        kafka = self.kafka
+        taken = {kafka.input, kafka.ledger, kafka.rejected, kafka.policies}
+        return [
+            InvalidSetting(
+                f"policy[{i}].output", "is the topic of another stream", "write another one"
+            )
+            for i, policy in enumerate(self.policy)
+            if policy.output in taken
         ]
 
     def _spelled_otherwise(self) -> list[InvalidSetting]:

@@ -35,7 +35,7 @@ async def migrate(clients: Clients) -> int:
         had = described[kafka.ledger].partitions
         await _refuse_running(client, kafka.group)
         await _refuse_open_windows(client, clients, wanted)
-        for topic in (kafka.ledger, kafka.output, kafka.rejected):
+        for topic in (kafka.ledger, *kafka.outputs, kafka.rejected):
             if described[topic].partitions < wanted:
                 await client.create_partitions({topic: NewPartitions(total_count=wanted)})
     writer = clients.producer(f"{kafka.group}-{kafka.ledger}-migration")

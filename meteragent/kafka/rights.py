@@ -74,7 +74,7 @@ async def refuse_missing(clients: Clients, admin: AIOKafkaAdminClient) -> None:
 def _needed(kafka: Kafka) -> dict[Right, None]:
     """What `run` does with topics, in the order in which it is told."""
     read = (kafka.input, kafka.ledger)
-    write = (kafka.output, kafka.ledger, kafka.rejected, kafka.policies)
+    write = (*kafka.outputs, kafka.ledger, kafka.rejected, kafka.policies)
     return dict.fromkeys(
         (
             *(Right(DESCRIBE_CONFIGS, "topic", name) for name in (*read, *write)),

@@ -71,7 +71,7 @@ async def create(config: Config, clients: Clients, partitions: int, replication:
     }
     wanted = [
         NewTopic(kafka.input, partitions, replication, topic_configs=input_settings),
-        NewTopic(kafka.output, partitions, replication),
+        *(NewTopic(output, partitions, replication) for output in kafka.outputs),
         NewTopic(kafka.ledger, partitions, replication, topic_configs=COMPACTED),
         NewTopic(kafka.rejected, partitions, replication),
         NewTopic(kafka.policies, 1, replication, topic_configs=COMPACTED),
@@ -118,7 +118,7 @@ async def refuse_unfit(config: Config, clients: Clients) -> int:
 
 async def describe(client: AIOKafkaAdminClient, kafka: Kafka) -> dict[str, Topic]:
     """The topics of the configuration, as far as they exist."""
-    names = [kafka.input, kafka.output, kafka.ledger, kafka.rejected, kafka.policies]
+    names = [kafka.input, *kafka.outputs, kafka.ledger, kafka.rejected, kafka.policies]
     described = await client.describe_topics(names)
     partitions = {}
     for topic in described:
@@ -142,7 +142,7 @@ def _missing(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
         f"kafka.{stream}: topic {name} does not exist; run `meteragent topics create`"
         for stream, name in (
             ("input", kafka.input),
-            ("output", kafka.output),
+            *(("output", output) for output in kafka.outputs),
             ("ledger", kafka.ledger),
             ("rejected", kafka.rejected),
             ("policies", kafka.policies),
@@ -162,7 +162,10 @@ def _partitions(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
     problems += [
         f"kafka.{stream}: {name} has {topics[name].partitions} partitions, {kafka.input} has "
         f"{source.partitions}; give it as many"
-        for stream, name in (("output", kafka.output), ("rejected", kafka.rejected))
+        for stream, name in (
+            *(("output", output) for output in kafka.outputs),
+            ("rejected", kafka.rejected),
+        )
         if source and name in topics and topics[name].partitions < source.partitions
     ]
     return problems
@@ -211,7 +214,7 @@ def _too_small(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:
         release = longest_release(encoder, policy.policy)
         account = _account_bytes(config, policy.match)
         for stream, name, size, what in (
-            ("output", kafka.output, release, "a release"),
+            ("output", config.outputs[policy.name], release, "a release"),
             ("ledger", kafka.ledger, account, "an account"),
         ):
             most = int(topics[name].settings.get(_MOST, NO_LIMIT)) if name in topics else NO_LIMIT

@@ -44,6 +44,8 @@ def test_policies_of_the_same_meters_share_one_account() -> None:
     ]
     assert {one.policy.horizon for one in told.assigned} == {3_600_000}
     assert told.outputs == {"p0": "meter.sanitized", "p1": "research"}
+    assert told.kafka.outputs == ("meter.sanitized", "research")
+    assert {"meter.sanitized", "research"} <= told.kafka.names
 
 
 def test_shares_are_of_the_accounts_radius_and_losses_of_the_policys() -> None:
@@ -149,6 +151,11 @@ def test_shares_add_up_to_no_more_than_the_amount(
             ["policy[1].match: is that of policy[0] too; write another one, or a [budget]"],
         ),
         ({}, [{"share": "1"}], ['budget.amount: is missing; write for example "24"']),
+        (
+            FIVE,
+            [{"share": "1", "output": "meter.ledger"}],
+            ["policy[0].output: is the topic of another stream; write another one"],
+        ),
         (
             FIVE,
             [{"share": "1", "output": "a b"}],

@@ -50,6 +50,32 @@ grace = "1m"
 min_coverage = "0.1"
 """
 
+SHARED = """
+[agent]
+key_file = "noise.key"
+commit_interval = "20ms"
+[budget]
+amount = "14"
+[[policy]]
+name = "grid"
+window = "5m"
+interval = "30s"
+maximum = "24kW"
+epsilon = "0.5"
+share = "6"
+[[policy]]
+name = "research"
+output = "{research}"
+window = "10m"
+interval = "30s"
+maximum = "24kW"
+queries = ["p95"]
+epsilon = "2"
+share = "8"
+min_coverage = "0.3"
+"""
+"""Two policies for each meter, and one account."""
+
 
 def write_key(directory: Path) -> None:
     key = directory / "noise.key"

@@ -10,6 +10,7 @@ import json
 import os
 from collections import defaultdict
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,8 @@ from meteragent.cli import main
 from meteragent.commands.exits import Exit
 from meteragent.config import Config, load
 from meteragent.kafka.agent import Agent
-from tests.files.given import CONFIGURATION, lively, write_key
+from tests.files.given import CONFIGURATION, SHARED, lively, write_key
+from tests.given import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,16 +32,18 @@ pytestmark = pytest.mark.integration
 LINES = 1500
 
 
-def configured(kafka: str, name: str) -> str:
+def configured(kafka: str, name: str, tables: str) -> str:
     topics = ("group", "input", "output", "ledger", "rejected", "policies")
     names = "\n".join(f'{topic} = "{name}.{topic}"' for topic in topics)
-    return f'{CONFIGURATION}[kafka]\nbootstrap_servers = ["{kafka}"]\n{names}\n'
+    return f'{tables}[kafka]\nbootstrap_servers = ["{kafka}"]\n{names}\n'
 
 
-def per_meter(documents: Iterable[bytes]) -> dict[str, list[bytes]]:
+def per_meter(documents: Iterable[bytes]) -> dict[tuple[str, str], list[bytes]]:
+    """By meter and policy."""
     found = defaultdict(list)
     for document in documents:
-        found[json.loads(document)["meter_id"]].append(document)
+        told = json.loads(document)
+        found[told["meter_id"], told["policy"]].append(document)
     return found
 
 
@@ -86,7 +90,8 @@ async def through_kafka(
     )
     await consumer.start()
     try:
-        consumer.assign([TopicPartition(config.kafka.output, p) for p in range(partitions)])
+        outputs = config.kafka.outputs
+        consumer.assign([TopicPartition(o, p) for o in outputs for p in range(partitions)])
         read: list[bytes] = []
         with suppress(TimeoutError):
             async with asyncio.timeout(60):
@@ -102,13 +107,17 @@ async def through_kafka(
         await running
 
 
-@pytest.mark.parametrize("partitions", [1, 3])
+@pytest.mark.parametrize(
+    ("partitions", "tables"), [(1, CONFIGURATION), (3, CONFIGURATION), (2, SHARED)]
+)
 def test_files_give_what_kafka_gives(
-    kafka: str, partitions: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kafka: str, partitions: int, tables: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_key(tmp_path)
-    (tmp_path / "agent.toml").write_text(configured(kafka, f"files-{os.getpid()}-{partitions}"))
+    name = f"files-{os.getpid()}-{partitions}"
+    text = configured(kafka, name, tables).replace("{research}", f"{name}.research")
+    (tmp_path / "agent.toml").write_text(text)
     lines = [line for line in lively(LINES, seed=partitions).splitlines() if line]
     expected = through_files(partitions, lines)
     create = ["topics", "create", "-c", "agent.toml", "--partitions", str(partitions)]
@@ -118,3 +127,23 @@ def test_files_give_what_kafka_gives(
     read = asyncio.run(through_kafka(config, partitions, lines, len(expected)))
     assert len(expected) > 200
     assert per_meter(read) == per_meter(expected)
+    if tables is SHARED:
+        refuse_overspent(read, "0.14")
+
+
+def refuse_overspent(documents: list[bytes], amount: str) -> None:
+    """No day of a meter costs more than its account has, whoever asked; and some come near."""
+    spent: dict[str, list[tuple[int, Decimal]]] = defaultdict(list)
+    policies = set()
+    for document in documents:
+        told = json.loads(document)
+        policies.add(told["policy"])
+        cost = sum(map(Decimal, told["epsilon"].values()), Decimal(0))
+        spent[told["meter_id"]].append((told["window_start"], cost))
+    days = [
+        sum(cost for start, cost in its if begin <= start < begin + DAY)
+        for its in spent.values()
+        for begin, _ in its
+    ]
+    assert len(policies) == 2
+    assert Decimal(amount) * 9 / 10 < max(days) <= Decimal(amount)
