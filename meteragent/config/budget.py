@@ -71,6 +71,9 @@ def shared_out(budget: Budget, policies: Sequence[PolicySettings]) -> tuple[Poli
     found += [] if found else _too_much(budget, resolved)
     if found:
         raise BadSetting(found)
+    for policy in resolved:
+        its = [other for other in resolved if other.match == policy.match and other is not policy]
+        policy.stand_beside(its)
     return tuple(resolved)
 
 

@@ -1,6 +1,6 @@
 """The `[[policy]]` tables: which meters, what is released of them, and at what price."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import cached_property, partial
 from typing import Annotated, Literal
@@ -153,6 +153,8 @@ class PolicySettings(Settings):
     )
     _share: int | None = PrivateAttr(default=None)
     """In nano-units per watt, where there is a `[budget]`."""
+    _beside: tuple[Guarantee, ...] = PrivateAttr(default=())
+    """What else is promised of the same meters."""
 
     @cached_property
     def policy(self) -> Policy:
@@ -175,7 +177,7 @@ class PolicySettings(Settings):
     @cached_property
     def guarantee(self) -> Guarantee:
         """What they promise."""
-        return Guarantee(self.name, self.policy, self.radius)
+        return Guarantee(self.name, self.policy, self.radius, self._beside)
 
     @model_validator(mode="before")
     @classmethod
@@ -212,6 +214,10 @@ class PolicySettings(Settings):
                 "share", "does not cover one window", f'write at least "{enough:f}"'
             )
         return resolved
+
+    def stand_beside(self, others: Iterable["PolicySettings"]) -> None:
+        """Note the other policies of the same meters. Precondition: nobody has asked yet."""
+        self._beside = tuple(Guarantee(o.name, o.policy, o.radius) for o in others)
 
     def _domain(self) -> Domain:
         return Domain(self.minimum, self.maximum, self.step)

@@ -50,6 +50,12 @@ class Promised:
     """The most that releases of `one_horizon` can lose, exactly."""
     any_horizon_per_watt: str
     """The most that releases of `any_horizon` can lose, exactly."""
+    beside: tuple[str, ...]
+    """Other policies that the same account pays for."""
+    together_one_horizon: Bound
+    """All releases of these meters, of a stretch as `one_horizon`, for each of the policies."""
+    together_any_horizon: Bound
+    """All releases of these meters, of any stretch."""
     sentences: tuple[str, ...]
 
 

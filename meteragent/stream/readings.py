@@ -28,7 +28,7 @@ class Reason(StrEnum):
     WRONG_SHAPE = "wrong_shape"
     """No object, or a key is missing."""
     BAD_METER = "bad_meter"
-    """`meter_id` is no string of 1 to 128 characters without control characters."""
+    """`meter_id` or `account` is no string of 1 to 128 characters without control characters."""
     BAD_TIME = "bad_time"
     """Neither milliseconds nor RFC 3339 with a zone; or outside 1970 to 9999."""
     BAD_INTERVAL = "bad_interval"

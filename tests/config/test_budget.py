@@ -180,3 +180,18 @@ def test_an_account_of_no_sense_is_told_beside_other_problems() -> None:
     with pytest.raises(ConfigRefused) as error:
         from_document({"budget": 3, "policy": "x"}, Path(), {})
     assert [problem.field for problem in error.value.problems] == ["budget", "policy"]
+
+
+def test_what_policies_of_the_same_meters_tell_together_is_said_of_each() -> None:
+    """Two averages of 15 min at epsilon 1, shares of 3 and 2 for an hour; at 100 W."""
+    tables = ({"name": "grid", "share": "3"}, {"name": "research", "share": "2"}, {"match": "x"})
+    grid, research, alone = (policy.guarantee for policy in config(FIVE, *tables).policy)
+    told = grid.promised()
+    assert told.beside == ("research",)
+    assert told.together_one_horizon.log_odds == 5
+    assert told.together_any_horizon.log_odds == 3 + 1 + 2 + 1
+    assert "The same account pays for research: all releases of these meters together" in grid.words
+    assert "by at most x149, and those of any other 1 h by at most x1,100." in grid.words
+    assert research.promised().together_one_horizon == told.together_one_horizon
+    assert "account" not in alone.words
+    assert alone.promised().together_any_horizon == alone.promised().any_horizon

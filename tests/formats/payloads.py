@@ -92,7 +92,7 @@ OTHERS = (
     *('{"a":' * 10_000, "[" * 10_000, '{"a":' * 150 + "1" + "}" * 150),
 )
 LITERALS = (*NUMBERS, *STRINGS, *TIMES, *OTHERS)
-KEYS = ("meter_id", "ts", "value", "start", "interval_ms", "values", "unit", "extra")
+KEYS = ("meter_id", "account", "ts", "value", "start", "interval_ms", "values", "unit", "extra")
 WHOLE = (
     *(
         b"",
@@ -204,7 +204,10 @@ class Payloads:
     def marked(self) -> bytes:
         """A bad record with a value and a word that nobody may ever see."""
         fields: dict[str, object] = {"meter_id": MARKER, "ts": NOON, "value": MARKED_WATTS}
-        fields[self.random.choice(("meter_id", "ts", "value", "unit"))] = [MARKER, MARKED_WATTS]
+        fields[self.random.choice(("meter_id", "account", "ts", "value", "unit"))] = [
+            MARKER,
+            MARKED_WATTS,
+        ]
         record = json.dumps(fields).encode()
         return record[: self.random.choice((None, -1, -20))]
 
@@ -224,6 +227,8 @@ class Payloads:
     def _written(self, fields: dict[str, object]) -> bytes:
         if self.random.random() < 0.1:
             fields["unit"] = self.random.choice(("W", "kW"))
+        if self.random.random() < 0.1:
+            fields["account"] = self._meter()
         if self.random.random() < 0.05:
             fields["extra"] = {"firmware": [1, None, True, {"f": "u"}]}
         style = self.random.randrange(3)

@@ -74,6 +74,8 @@ def decode_one(value: bytes | None, max_bytes: int) -> tuple[str, list[int], lis
     if not {"meter_id", *keys} <= record.keys():
         raise Rejected(Reason.WRONG_SHAPE)
     meter = meter_of(record["meter_id"])
+    if "account" in record:
+        meter = meter_of(record["account"])
     start = time_of(record[keys[0]])
     interval = interval_of(record["interval_ms"]) if len(keys) == 3 else 0
     if len(keys) == 2:
