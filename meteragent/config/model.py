@@ -48,7 +48,7 @@ _SHORTER = (
 """Times of which the first must be shorter than the second."""
 
 
-class Agent(Settings):
+class AgentSettings(Settings):
     """How the agent works."""
 
     key_file: OwnerOnlyFile | None = setting(
@@ -105,7 +105,7 @@ class Agent(Settings):
         return keyfile.load(self.key_file)
 
     @model_validator(mode="after")
-    def _is_coherent(self) -> "Agent":
+    def _is_coherent(self) -> "AgentSettings":
         refuse(once(self, "key"))
         return self
 
@@ -155,7 +155,7 @@ class Log(Settings):
 class Config(Settings):
     """Everything that is set, once and for good."""
 
-    agent: Agent = setting("", "[agent]", default={})
+    agent: AgentSettings = setting("", "[agent]", default={})
     kafka: Kafka = setting("", "[kafka]", default={})
     http: Http = setting("", "[http]", default={})
     log: Log = setting("", "[log]", default={})
