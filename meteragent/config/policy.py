@@ -80,16 +80,14 @@ class PolicySettings(Settings):
         default=None,
     )
     grace: Duration = setting(
-        "How long after its end a window waits for late readings.", '"30s"', default="30s"
+        "How long after its end a window waits for late readings.", default="30s"
     )
-    idle: Duration = setting(
-        "How much longer it waits for a meter that is silent.", '"5m"', default="5m"
-    )
+    idle: Duration = setting("How much longer it waits for a meter that is silent.", default="5m")
     minimum: Power = setting(
-        "The lowest reading; lower ones count as this. Negative for export.", '"0W"', default="0W"
+        "The lowest reading; lower ones count as this. Negative for export.", default="0W"
     )
     maximum: Power = setting("The highest reading; higher ones count as this.", '"24kW"')
-    step: Power = setting("The grid of readings between the two.", '"10W"', default="10W")
+    step: Power = setting("The grid of readings between the two.", default="10W")
     queries: Annotated[tuple[AskedQuery, ...], BeforeValidator(_asked)] = setting(
         "What to release of each window, the most important first.",
         '["avg", { query = "p95", epsilon = "0.5" }]',
@@ -98,11 +96,10 @@ class PolicySettings(Settings):
     epsilon: Exact = setting("The loss of one answer, at `radius`.", '"1"')
     radius: Power = setting(
         "How far apart, in every reading, two worlds are that `epsilon` and `budget` speak of.",
-        '"100W"',
         default="100W",
     )
     budget: Exact = setting("The most that all answers of one `horizon` may lose.", '"24"')
-    horizon: SomeTime = setting("The stretch of time that `budget` is for.", '"24h"', default="24h")
+    horizon: SomeTime = setting("The stretch of time that `budget` is for.", default="24h")
     min_coverage: Exact | None = setting(
         "The share of slots that a window needs to be released; by default 0.8, and 0 where "
         "presence is private.",
@@ -110,12 +107,11 @@ class PolicySettings(Settings):
         default=None,
     )
     presence: Literal["public", "private"] = setting(
-        "Whether anybody may learn which readings are absent.", '"public"', default="public"
+        "Whether anybody may learn which readings are absent.", default="public"
     )
     on_exhausted: Literal["suppress", "partial"] = setting(
         "What happens to a window that the budget does not cover: nothing of it is released, or "
         "its first queries that still fit are.",
-        '"suppress"',
         default="suppress",
     )
 

@@ -5,7 +5,7 @@ in the document, and rounded in sentences: bounds up, so that what is said alway
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 
 from meteragent.explain import advice
 from meteragent.explain.document import Answer, At, Bound, Choice, Explanation, Part, Seen, Spending
@@ -48,14 +48,14 @@ def answers(policy: Policy) -> tuple[Answer, ...]:
 
 def _answer(policy: Policy, question: Question) -> Answer:
     mechanism = shared(policy.domain, question.epsilon)
-    middle = policy.domain.top // 2
+    top = policy.domain.top
     return Answer(
         question.query.name,
         question.epsilon,
         question.query.outputs(policy.slots),
         NANO / question.nano,
-        At(mechanism.expected_error(middle), mechanism.expected_error(0)),
-        At(mechanism.error_quantile(0.9, middle), mechanism.error_quantile(0.9, 0)),
+        At.of(mechanism.expected_error, top),
+        At.of(partial(mechanism.error_quantile, 0.9), top),
         bits(mechanism),
         multiplicative_capacity(mechanism),
         additive_capacity(mechanism),

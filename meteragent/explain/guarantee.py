@@ -84,6 +84,7 @@ class Guarantee:
     def promised(self) -> Promised:
         """All of it, in numbers and in words."""
         return Promised(
+            sentences=(*self._bounds_in_words(), *self._conditions_in_words()),
             known_within=float(self.radius / 2),
             apart=float(self.apart),
             one_release=self._bound(self.window),
@@ -93,7 +94,6 @@ class Guarantee:
             window_per_watt=per_watt_text(self.window),
             horizon_per_watt=per_watt_text(self.horizon),
             any_horizon_per_watt=per_watt_text(self.any_horizon),
-            sentences=(*self._bounds_in_words(), *self._conditions_in_words()),
         )
 
     def _bound(self, nano: int) -> Bound:

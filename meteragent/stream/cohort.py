@@ -11,19 +11,12 @@ from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.ledger_record import dump
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.release import Releaser
+from meteragent.stream.meters import Assigned
 from meteragent.stream.releases import Releases, Step, Withheld
 from meteragent.stream.strips import Closed
 from meteragent.stream.window import Store
 
 _COLUMNS = 4  # of a meter besides its slots and buckets: head, spent, released_until, next
-
-
-@dataclass(frozen=True, slots=True)
-class Assigned:
-    """A policy, for the meters whose id begins with `prefix`."""
-
-    prefix: str
-    policy: Policy
 
 
 @dataclass(frozen=True, slots=True)

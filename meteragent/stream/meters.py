@@ -1,7 +1,18 @@
 """Which meter an id names, and which policy is that meter's."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from unicodedata import normalize
+
+from meteragent.privacy.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A policy, for the meters whose id begins with `prefix`."""
+
+    prefix: str
+    policy: Policy
 
 
 def longest_prefix(prefixes: Sequence[str], meter: str) -> int | None:

@@ -18,8 +18,8 @@ import numpy as np
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.ledger_record import load_together
-from meteragent.stream.cohort import Assigned, Cohort, Holding
-from meteragent.stream.meters import longest_prefix, lookalikes, normal
+from meteragent.stream.cohort import Cohort, Holding
+from meteragent.stream.meters import Assigned, longest_prefix, lookalikes, normal
 from meteragent.stream.readings import Readings, Reason, Reject
 from meteragent.stream.records import Records
 from meteragent.stream.releases import Step
