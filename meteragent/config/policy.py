@@ -23,7 +23,7 @@ from meteragent.errors import InvalidSetting
 from meteragent.explain.document import Choice
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.policy import Policy, Question, per_watt, question
+from meteragent.privacy.policy import OnExhausted, Policy, Presence, Question, per_watt, question
 from meteragent.privacy.query import query
 
 PUBLIC_COVERAGE = Decimal("0.8")
@@ -106,10 +106,12 @@ class PolicySettings(Settings):
         '"0.8"',
         default=None,
     )
-    presence: Literal["public", "private"] = setting(
-        "Whether anybody may learn which readings are absent.", default="public"
+    presence: Presence = setting(
+        "Whether anybody may learn which readings are absent. Where it is private, every window of "
+        "a known meter is released, an empty one as if it held 0 W throughout.",
+        default="public",
     )
-    on_exhausted: Literal["suppress", "partial"] = setting(
+    on_exhausted: OnExhausted = setting(
         "What happens to a window that the budget does not cover: nothing of it is released, or "
         "its first queries that still fit are.",
         default="suppress",

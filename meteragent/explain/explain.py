@@ -10,11 +10,10 @@ from functools import cache, partial
 from meteragent.explain import advice
 from meteragent.explain.document import Answer, At, Bound, Choice, Explanation, Part, Seen, Spending
 from meteragent.explain.guarantee import Guarantee
-from meteragent.explain.leakage import additive_capacity, bits, multiplicative_capacity
+from meteragent.explain.leakage import bits
 from meteragent.explain.loads import EVERYDAY, Everyday, traces
 from meteragent.explain.words import listed, per_watt_text, time_text
 from meteragent.privacy.exact import NANO
-from meteragent.privacy.mechanism import shared
 from meteragent.privacy.policy import Policy, Question
 
 HABIT = 30
@@ -47,7 +46,7 @@ def answers(policy: Policy) -> tuple[Answer, ...]:
 
 
 def _answer(policy: Policy, question: Question) -> Answer:
-    mechanism = shared(policy.domain, question.epsilon)
+    mechanism = policy.mechanism(question)
     top = policy.domain.top
     return Answer(
         question.query.name,
@@ -57,8 +56,8 @@ def _answer(policy: Policy, question: Question) -> Answer:
         At.of(mechanism.expected_error, top),
         At.of(partial(mechanism.error_quantile, 0.9), top),
         bits(mechanism),
-        multiplicative_capacity(mechanism),
-        additive_capacity(mechanism),
+        mechanism.multiplicative_capacity,
+        mechanism.additive_capacity,
     )
 
 
