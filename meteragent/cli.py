@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from meteragent.commands.exits import Exit, report
+from meteragent.commands.exit_codes import Exit, report
 from meteragent.commands.parser import parser
 
 

@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 
-from meteragent.commands.exits import Exit, report
+from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load, refuse_unreadable
 from meteragent.errors import MeterAgentError
 from meteragent.explain import advice

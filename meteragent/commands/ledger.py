@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.commands.layout import Row, columns, table
 from meteragent.config import Config, load
 from meteragent.errors import InvalidSetting, LedgerDamaged

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from meteragent import __version__
 from meteragent.commands import arguments as files
-from meteragent.commands.exits import table
+from meteragent.commands.exit_codes import table
 
 
 def parser() -> ArgumentParser:

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from prometheus_client import ProcessCollector
 
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.config import Config, load
 from meteragent.kafka.agent import Agent
 from meteragent.kafka.loop import run_until_done

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from datetime import UTC
 from pathlib import Path
 
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.commands.settings import settings
 from meteragent.config import Config
 from meteragent.errors import FileRefused, InputDamaged, InputReplaced, KeyRefused
@@ -21,7 +21,7 @@ from meteragent.files.totals import Totals
 from meteragent.formats.csv_header import Columns
 from meteragent.formats.forms import OUTPUTS
 from meteragent.formats.lines import TableOptions
-from meteragent.formats.times import Moments, zone_of
+from meteragent.formats.times import TimeFormat, zone_of
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Withheld
@@ -109,7 +109,7 @@ def _mapping(arguments: Namespace) -> TableOptions:
         decimal_comma=given.get("decimal") == "comma",
     )
     zone = zone_of(given["timezone"]) if "timezone" in given else UTC
-    return TableOptions(columns, Moments(given.get("time_format", "iso"), zone), bool(given))
+    return TableOptions(columns, TimeFormat(given.get("time_format", "iso"), zone), bool(given))
 
 
 def _places(arguments: Namespace, stack: ExitStack) -> Paths:

@@ -13,9 +13,9 @@ reference   every setting, explained
 from meteragent.config.load import from_document as from_document
 from meteragent.config.load import load as load
 from meteragent.config.load import refuse_unreadable as refuse_unreadable
-from meteragent.config.model import Agent as Agent
+from meteragent.config.model import AgentSettings as AgentSettings
 from meteragent.config.model import Config as Config
 from meteragent.config.model import Http as Http
 from meteragent.config.model import Log as Log
 
-__all__ = ["Agent", "Config", "Http", "Log", "from_document", "load", "refuse_unreadable"]
+__all__ = ["AgentSettings", "Config", "Http", "Log", "from_document", "load", "refuse_unreadable"]

@@ -3,6 +3,7 @@
 Errors leave here without a field: where a value stands is known to `problems` alone.
 """
 
+import json
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -43,9 +44,12 @@ class BadSetting(ValueError):
         self.refusals = refusals
 
 
-def setting(description: str, example: str, *, default: object = ...) -> Any:  # noqa: ANN401 - as pydantic's own
-    """A field, described for the reference; `example` and `default` as they stand in TOML."""
-    return Field(default, description=description, examples=[example])
+def setting(description: str, example: str = "", *, default: object = ...) -> Any:  # noqa: ANN401 - as pydantic's own
+    """A field, described for the reference, with an example as it stands in TOML.
+
+    Where none is given, the default is one.
+    """
+    return Field(default, description=description, examples=[example or json.dumps(default)])
 
 
 def refuse(refusals: list[InvalidSetting]) -> None:

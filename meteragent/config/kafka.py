@@ -129,15 +129,10 @@ class Kafka(Settings):
     )
     group: Text = setting(
         "The consumer group; with topic and partition it names the transactions.",
-        '"meteragent"',
         default="meteragent",
     )
-    input: TopicName = setting(
-        "Readings, keyed by meter.", '"meter.readings"', default="meter.readings"
-    )
-    output: TopicName = setting(
-        "Releases, keyed by meter.", '"meter.sanitized"', default="meter.sanitized"
-    )
+    input: TopicName = setting("Readings, keyed by meter.", default="meter.readings")
+    output: TopicName = setting("Releases, keyed by meter.", default="meter.sanitized")
     trust_timestamps: bool = setting(
         "Take an input whose records carry their senders' time (`CreateTime`): then "
         "`agent.max_skew` compares a reading with its sender's clock, and one that is ahead "
@@ -147,32 +142,28 @@ class Kafka(Settings):
     )
     ledger: TopicName = setting(
         "What each meter has spent; compacted, with the partitions of `input`.",
-        '"meter.ledger"',
         default="meter.ledger",
     )
     rejected: TopicName = setting(
-        "Coordinates of records that could not be read, and why.",
-        '"meter.rejected"',
-        default="meter.rejected",
+        "Coordinates of records that could not be read, and why.", default="meter.rejected"
     )
     policies: TopicName = setting(
-        "The policies behind the releases, once each; compacted.",
-        '"meter.policies"',
+        "The policies behind the releases, once each, by the ids that releases name; compacted.",
         default="meter.policies",
     )
     session_timeout: SomeTime = setting(
-        "Silence after which the group takes an instance for dead.", '"45s"', default="45s"
+        "Silence after which the group takes an instance for dead.", default="45s"
     )
     rebalance_timeout: SomeTime = setting(
-        "How long the group waits for instances to let their partitions go.",
-        '"60s"',
+        "How long the group waits for instances to let their partitions go: longer than "
+        "`agent.drain_deadline`.",
         default="60s",
     )
     transaction_timeout: SomeTime = setting(
-        "Age at which the brokers abort a transaction.", '"60s"', default="60s"
+        "Age at which brokers abort a transaction; above `agent.commit_interval`.", default="60s"
     )
     request_timeout: SomeTime = setting(
-        "How long to wait for one answer of a broker.", '"40s"', default="40s"
+        "How long to wait for one answer of a broker.", default="40s"
     )
     security: Security = setting("", "[kafka.security]", default={})
     _outputs: tuple[str, ...] | None = PrivateAttr(default=None)

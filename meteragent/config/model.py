@@ -32,8 +32,7 @@ from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.units import format_duration
-from meteragent.stream.branch import Assigned
-from meteragent.stream.meters import normal
+from meteragent.stream.meters import Assigned, normal
 
 
 def _some_policies(given: object) -> object:
@@ -50,7 +49,7 @@ _SHORTER = (
 """Times of which the first must be shorter than the second."""
 
 
-class Agent(Settings):
+class AgentSettings(Settings):
     """How the agent works."""
 
     key_file: OwnerOnlyFile | None = setting(
@@ -64,21 +63,18 @@ class Agent(Settings):
     max_skew: Duration = setting(
         "How far a reading may lie in the future of its record; one clock that is wrong must not "
         "close everybody's windows.",
-        '"10s"',
         default="10s",
     )
     commit_interval: SomeTime = setting(
         "How often releases, ledger and position are committed together; `50ms` for low latency.",
-        '"500ms"',
         default="500ms",
     )
     max_batch: Batch = setting(
-        "The most records of a partition that are worked on at once.", "5000", default=5000
+        "The most records of a partition that are worked on at once.", default=5000
     )
     max_meters: Many = setting(
         "The most meters of a partition; records of further ones are rejected, so that made-up "
         "ids cannot take all memory.",
-        "1000000",
         default=1_000_000,
     )
     normalise_ids: Flag = setting(
@@ -90,11 +86,10 @@ class Agent(Settings):
         default=False,
     )
     progress_deadline: SomeTime = setting(
-        "Standing still for longer than this ends the agent's liveness.", '"60s"', default="60s"
+        "Standing still for longer than this ends the agent's liveness.", default="60s"
     )
     drain_deadline: SomeTime = setting(
         "How long a partition that is given up, or the whole agent, may take to commit.",
-        '"20s"',
         default="20s",
     )
 
@@ -107,7 +102,7 @@ class Agent(Settings):
         return keyfile.load(self.key_file)
 
     @model_validator(mode="after")
-    def _is_coherent(self) -> "Agent":
+    def _is_coherent(self) -> "AgentSettings":
         refuse(once(self, "key"))
         return self
 
@@ -116,7 +111,7 @@ class Http(Settings):
     """The status page, the metrics, and the probes of liveness and readiness."""
 
     host: Host = setting("The address to listen on.", '"0.0.0.0"', default="127.0.0.1")
-    port: Port = setting("The port to listen on; 0 takes any free one.", "9108", default=9108)
+    port: Port = setting("The port to listen on; 0 takes any free one.", default=9108)
     cert_file: FilePath | None = setting(
         "The server's certificate, to speak HTTPS.", '"server.pem"', default=None
     )
@@ -147,17 +142,17 @@ class Log(Settings):
     """What the agent says of itself, on standard error; never a reading, a key or a payload."""
 
     level: Literal["debug", "info", "warning", "error"] = setting(
-        "The least severe that is said.", '"info"', default="info"
+        "The least severe that is said.", default="info"
     )
     format: Literal["json", "console"] = setting(
-        "For machines, one JSON object per line, or for people.", '"json"', default="json"
+        "For machines, one JSON object per line, or for people.", default="json"
     )
 
 
 class Config(Settings):
     """Everything that is set, once and for good."""
 
-    agent: Agent = setting("", "[agent]", default={})
+    agent: AgentSettings = setting("", "[agent]", default={})
     kafka: Kafka = setting("", "[kafka]", default={})
     http: Http = setting("", "[http]", default={})
     log: Log = setting("", "[log]", default={})

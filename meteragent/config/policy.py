@@ -25,7 +25,7 @@ from meteragent.explain.document import Choice
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import epsilon_at
-from meteragent.privacy.policy import Policy, Question, per_watt, question
+from meteragent.privacy.policy import OnExhausted, Policy, Presence, Question, per_watt, question
 from meteragent.privacy.query import query
 
 PUBLIC_COVERAGE = Decimal("0.8")
@@ -93,16 +93,14 @@ class PolicySettings(Settings):
         default=None,
     )
     grace: Duration = setting(
-        "How long after its end a window waits for late readings.", '"30s"', default="30s"
+        "How long after its end a window waits for late readings.", default="30s"
     )
-    idle: Duration = setting(
-        "How much longer it waits for a meter that is silent.", '"5m"', default="5m"
-    )
+    idle: Duration = setting("How much longer it waits for a meter that is silent.", default="5m")
     minimum: Power = setting(
-        "The lowest reading; lower ones count as this. Negative for export.", '"0W"', default="0W"
+        "The lowest reading; lower ones count as this. Negative for export.", default="0W"
     )
     maximum: Power = setting("The highest reading; higher ones count as this.", '"24kW"')
-    step: Power = setting("The grid of readings between the two.", '"10W"', default="10W")
+    step: Power = setting("The grid of readings between the two.", default="10W")
     queries: Annotated[tuple[AskedQuery, ...], BeforeValidator(_asked)] = setting(
         "What to release of each window, the most important first.",
         '["avg", { query = "p95", epsilon = "0.5" }]',
@@ -111,7 +109,6 @@ class PolicySettings(Settings):
     epsilon: Exact = setting("The loss of one answer, at `radius`.", '"1"')
     radius: Power = setting(
         "How far apart, in every reading, two worlds are that `epsilon` and `budget` speak of.",
-        '"100W"',
         default="100W",
     )
     budget: Annotated[Exact | None, BeforeValidator(_asked_for)] = setting(
@@ -128,7 +125,6 @@ class PolicySettings(Settings):
     )
     horizon: SomeTime = setting(
         "The stretch of time that `budget` is for; where there is a `[budget]`, it stands there.",
-        '"24h"',
         default="24h",
     )
     min_coverage: Exact | None = setting(
@@ -137,13 +133,14 @@ class PolicySettings(Settings):
         '"0.8"',
         default=None,
     )
-    presence: Literal["public", "private"] = setting(
-        "Whether anybody may learn which readings are absent.", '"public"', default="public"
+    presence: Presence = setting(
+        "Whether anybody may learn which readings are absent. Where it is private, every window of "
+        "a known meter is released, an empty one as if it held 0 W throughout.",
+        default="public",
     )
-    on_exhausted: Literal["suppress", "partial"] = setting(
+    on_exhausted: OnExhausted = setting(
         "What happens to a window that the budget does not cover: nothing of it is released, or "
         "its first queries that still fit are.",
-        '"suppress"',
         default="suppress",
     )
     output: TopicName | None = setting(

@@ -93,6 +93,7 @@ class Guarantee:
     def promised(self) -> Promised:
         """All of it, in numbers and in words."""
         return Promised(
+            sentences=(*self._bounds_in_words(), *self._conditions_in_words()),
             known_within=float(self.radius / 2),
             apart=float(self.apart),
             one_release=self._bound(self.window),
@@ -105,7 +106,6 @@ class Guarantee:
             beside=tuple(other.name for other in self.beside),
             together_one_horizon=Bound.of(float(self.together(_horizon))),
             together_any_horizon=Bound.of(float(self.together(_any_horizon))),
-            sentences=(*self._bounds_in_words(), *self._conditions_in_words()),
         )
 
     def _bound(self, nano: int) -> Bound:

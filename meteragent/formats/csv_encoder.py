@@ -61,13 +61,13 @@ class CsvEncoder:
         return _rows(zip(*columns, strict=False))  # as many as `meter_id` has
 
 
-class _Lines(list[str]):
-    """Takes what is written in, row by row."""
+class _Written(list[str]):
+    """The rows that were written, as text."""
 
     write = list.append
 
 
 def _rows(rows: Iterable[Iterable[str]]) -> list[bytes]:
-    lines = _Lines()
+    lines = _Written()
     csv.writer(lines, lineterminator="").writerows(rows)
     return [line.encode() for line in lines]

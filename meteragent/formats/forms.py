@@ -16,20 +16,20 @@ from meteragent.privacy.policy import Policy
 from meteragent.stream.readings import Readings
 from meteragent.stream.releases import Releases, Withheld
 
+Payloads = Sequence[bytes | None]
+"""Of messages; one that has none is a tombstone."""
+Numbers = Sequence[int]
+
 
 class MessageDecoder(Protocol):
     """Reads messages; many partitions share one."""
 
-    def decode(
-        self,
-        values: Sequence[bytes | None],
-        offsets: Sequence[int],
-        timestamps: Sequence[int],
-    ) -> Readings:
+    def decode(self, values: Payloads, offsets: Numbers, timestamps: Numbers) -> Readings:
         """The columns of a batch.
 
         Precondition: at least one message; offsets ascend. Postcondition: each is one run or one
-        reject, in order, and which of them depends on its own bytes alone.
+        reject, in order, and which of them depends on its own bytes alone: any split of the
+        batch gives the same columns.
         """
 
 

@@ -4,13 +4,14 @@ They are open: a consumer ignores keys that it does not know, so that a later ve
 some. What a key means never changes under the same name of a schema.
 """
 
-from typing import Any
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import TypeAdapter
 
 from meteragent.formats.encoder import REJECT_SCHEMA
 from meteragent.formats.json_one import Block, Reading
-from meteragent.privacy.policy import POLICY_SCHEMA, RELEASE_SCHEMA
+from meteragent.privacy.policy import POLICY_SCHEMA, RELEASE_SCHEMA, Policy
 from meteragent.privacy.query import NAMED
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Withheld
@@ -97,12 +98,15 @@ def policy_schema() -> Schema:
         "hop_ms": _SPAN,
         "grace_ms": _DELAY,
         "idle_ms": _DELAY,
-        "presence": {"enum": ["public", "private"]},
         "epsilon_per_watt": {"type": "array", "items": question, "minItems": 1},
         "min_coverage": _POSITIVE,
         "budget_per_watt": _POSITIVE,
         "horizon_ms": _SPAN,
-        "on_exhausted": {"enum": ["suppress", "partial"]},
+        **{
+            field.name: {"enum": list(get_args(field.type))}
+            for field in fields(Policy)
+            if get_origin(field.type) is Literal
+        },
     }
     return named(POLICY_SCHEMA, "What decides a release, and its price", object_of(properties))
 

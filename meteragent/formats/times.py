@@ -47,7 +47,7 @@ def zone_of(name: str) -> tzinfo:
         ) from None
 
 
-class Moments:
+class TimeFormat:
     """Reads times of one format."""
 
     def __init__(self, form: str = "iso", zone: tzinfo = UTC) -> None:

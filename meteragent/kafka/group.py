@@ -147,9 +147,9 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             # consumer would look for a committed offset, and fail where there is none yet.
             self._consumer.seek(source, 0)
         self._tell(Rebalanced(tuple(source.partition for source in sources)))
-        estates = self._hand_on(*sources)
+        handed_on = self._hand_on(*sources)
         for source in sources:
-            worker = Worker(self._shared, source.partition, estates.get(source))
+            worker = Worker(self._shared, source.partition, handed_on.get(source))
             self.workers[source] = worker
             worker.on(Event.BEGIN)
         self._joined = True

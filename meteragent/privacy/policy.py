@@ -11,7 +11,7 @@ from typing import Any, Literal
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO, decimal, nano
-from meteragent.privacy.mechanism import decay
+from meteragent.privacy.mechanism import Mechanism, decay, shared
 from meteragent.privacy.query import Query, query
 from meteragent.privacy.terms import Terms
 from meteragent.privacy.windows import Windows
@@ -21,6 +21,10 @@ POLICY_SCHEMA = "meteragent.policy/1"
 DIGEST_BYTES = 16
 MOST_SLOTS = 100_000
 _TIMES = ("size", "interval", "hop", "grace", "idle", "horizon")
+
+
+Presence = Literal["public", "private"]
+OnExhausted = Literal["suppress", "partial"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +78,8 @@ class Policy:
     budget: int
     horizon: int
     min_coverage: Decimal = Decimal(0)
-    presence: Literal["public", "private"] = "public"
-    on_exhausted: Literal["suppress", "partial"] = "suppress"
+    presence: Presence = "public"
+    on_exhausted: OnExhausted = "suppress"
 
     def __post_init__(self) -> None:
         self._refuse_crooked_windows()
@@ -126,6 +130,10 @@ class Policy:
     def windows(self) -> Windows:
         """From when to when they last, and which slots they have."""
         return Windows(self.size, self.hop, self.interval)
+
+    def mechanism(self, question: Question) -> Mechanism:
+        """What makes the noise on answers to one of its questions."""
+        return shared(self.domain, question.epsilon)
 
     @cached_property
     def terms(self) -> Terms:

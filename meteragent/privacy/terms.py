@@ -93,7 +93,7 @@ class Terms:
     @property
     def reach(self) -> int:
         """From the start of a bucket to the end of its last window, in milliseconds."""
-        return self.windows.lasting(self.bucket_windows)
+        return self.windows.end(self.bucket_windows - 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,35 +1,18 @@
 """One policy of a cohort: its windows, its ring of every account, and its releases."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask, counted, run_starts
 from meteragent.privacy.domain import ABSENT, Watts
 from meteragent.privacy.entropy import NoiseKey, Tags
 from meteragent.privacy.ledger import NEVER, Ledger
-from meteragent.privacy.policy import Policy
 from meteragent.privacy.release import Releaser
-from meteragent.privacy.terms import Share
+from meteragent.stream.meters import Assigned
 from meteragent.stream.releases import Releases, Withheld
 from meteragent.stream.strips import Closed
 from meteragent.stream.window import Store
 
 _COLUMNS = 4  # of a meter besides its slots and buckets: head, spent, released_until, next
-
-
-@dataclass(frozen=True, slots=True)
-class Assigned:
-    """A policy by the name that people call it, for the meters whose id begins with `prefix`."""
-
-    prefix: str
-    name: str
-    policy: Policy
-
-    @property
-    def share(self) -> Share:
-        """Its part of the accounts of these meters."""
-        return Share(self.name, self.policy.terms, self.policy.presence == "private")
 
 
 class Branch:

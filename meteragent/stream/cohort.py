@@ -11,7 +11,8 @@ from meteragent.privacy.entropy import TAG_BYTES, NoiseKey, tag
 from meteragent.privacy.ledger import Ledger
 from meteragent.privacy.ledger_record import dump
 from meteragent.privacy.policy import Policy
-from meteragent.stream.branch import Assigned, Branch
+from meteragent.stream.branch import Branch
+from meteragent.stream.meters import Assigned
 from meteragent.stream.releases import Step
 from meteragent.stream.strips import Closed
 

@@ -90,7 +90,7 @@ class OpenSlots:
 
     def strips(self, rows: Integers, begin: Integers, final: Integers) -> Strips:
         """What these rows hold, with room for all windows from `begin` up to `final`."""
-        widths = self._windows.first_slot(final - begin) + self.length
+        widths = self._windows.slots_between(begin, final) + self.length
         first = np.cumsum(widths) - widths
         levels = np.full(widths.sum(), ABSENT, dtype=self._levels.dtype)
         slots = stretches(levels, self.length)
@@ -105,7 +105,7 @@ class OpenSlots:
             left = np.flatnonzero(passed > step)
             self._opened[rows[left], (strips.begin[left] + step) % self.hops] = NOT_OPEN
         slots = stretches(strips.levels, self.length)
-        first = strips.first + self._windows.first_slot(passed)
+        first = strips.first + self._windows.slots_between(strips.begin, strips.final)
         for some, there, here in self._turned(strips.final):
             self._levels[rows[some], there] = slots[first[some], here]
 

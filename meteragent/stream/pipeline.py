@@ -17,9 +17,9 @@ import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.stream.branch import Assigned, Branch
+from meteragent.stream.branch import Branch
 from meteragent.stream.cohort import Cohort, Holding
-from meteragent.stream.meters import longest_prefix, lookalikes, normal
+from meteragent.stream.meters import Assigned, longest_prefix, lookalikes, normal
 from meteragent.stream.readings import Readings, Reason, Reject
 from meteragent.stream.records import Records
 from meteragent.stream.releases import Step

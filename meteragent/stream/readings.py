@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,11 +46,11 @@ class Reason(StrEnum):
     """A new meter, and the partition holds as many as it may."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reject:
+class Reject(NamedTuple):
     """One rejected record, by its coordinates only."""
 
     offset: int
+    """Where it stands in its partition, or its line in a file, from 0 on."""
     reason: Reason
 
 

@@ -57,7 +57,9 @@ class Strips:
         """The windows from `begin` up to `final`."""
         counts = self.final - self.begin
         strip, nth = np.repeat(np.arange(len(counts)), counts), counted(counts)
-        first, window = self.first[strip] + self._windows.first_slot(nth), self.begin[strip] + nth
+        begin = self.begin[strip]
+        window = begin + nth
+        first = self.first[strip] + self._windows.slots_between(begin, window)
         levels = stretches(self.levels, self._windows.slots)[first]
         if self._open_to is not None:
             open_to = stretches(self._open_to, self._windows.slots)[first]

@@ -226,9 +226,8 @@ class Store:
         self, rows: Integers, begin: Integers, reach: Integers, records: Records, tally: Tally
     ) -> Iterator[Closed]:
         """Put records into strips of these rows, and cut out the windows up to `reach`."""
-        windows = reach - begin
-        slots = self._windows.first_slot(windows) + self.open_slots.length
-        part = np.cumsum(windows) // WINDOWS_AT_ONCE + np.cumsum(slots) // SLOTS_AT_ONCE
+        slots = self._windows.slots_between(begin, reach) + self.open_slots.length
+        part = np.cumsum(reach - begin) // WINDOWS_AT_ONCE + np.cumsum(slots) // SLOTS_AT_ONCE
         cuts = np.flatnonzero(np.diff(part)) + 1
         for low, high in pairwise([0, *cuts.tolist(), len(rows)]):
             strips = self.open_slots.strips(rows[low:high], begin[low:high], reach[low:high])

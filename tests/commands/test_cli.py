@@ -16,7 +16,7 @@ import pytest
 
 from meteragent import __version__, errors
 from meteragent.cli import main
-from meteragent.commands.exits import CODES, Exit, code_of
+from meteragent.commands.exit_codes import CODES, Exit, code_of
 from meteragent.commands.schema import SCHEMAS
 from meteragent.config.reference import reference
 from meteragent.errors import BrokerRefused, LedgerDamaged, MeterAgentError, TopicsUnfit

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.config import Agent, Config, Http, keyfile, load, refuse_unreadable
+from meteragent.config import AgentSettings, Config, Http, keyfile, load, refuse_unreadable
 from meteragent.config.policy import PolicySettings
 from meteragent.config.reference import reference
 from meteragent.config.secretfile import SecretFile
@@ -282,7 +282,7 @@ def test_the_key_is_read_from_its_file(directory: Path) -> None:
 
 def test_a_program_may_name_files_as_they_are(directory: Path) -> None:
     file = SecretFile(directory / "noise.key")
-    assert Agent(key_file=file).key_file is file
+    assert AgentSettings(key_file=file).key_file is file
     assert Http(cert_file=directory, key_file=directory).cert_file is directory
 
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from meteragent.cli import main
 from meteragent.commands.arguments import CHOICES
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.config import load
 from meteragent.config.policy import PolicySettings, choice
 from meteragent.config.presets import Evidence, Preset, presets

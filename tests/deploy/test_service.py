@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from meteragent import config
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.commands.parser import parser
 from meteragent.privacy.units import duration
 

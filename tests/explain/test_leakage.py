@@ -17,9 +17,7 @@ from meteragent.explain.leakage import (
     Load,
     Loss,
     absolute,
-    additive_capacity,
     bits,
-    multiplicative_capacity,
     odds,
     remap,
     squared,
@@ -51,8 +49,8 @@ def test_capacities_at_alpha_one_half_are_the_published_ones(
     levels: int, times: float, plus: float
 ) -> None:
     mechanism = levels_of(levels, HALF)
-    assert round(multiplicative_capacity(mechanism), 2) == times
-    assert round(additive_capacity(mechanism), 2) == plus
+    assert round(mechanism.multiplicative_capacity, 2) == times
+    assert round(mechanism.additive_capacity, 2) == plus
 
 
 @pytest.mark.parametrize("levels", [2, 3, 4, 5, 8, 21])
@@ -61,8 +59,8 @@ def test_capacities_are_sums_of_the_matrix(levels: int, epsilon: str) -> None:
     mechanism = levels_of(levels, epsilon)
     columns = list(zip(*matrix(levels - 1, Fraction(mechanism.alpha)), strict=True))
     most, least = (float(sum(map(extreme, columns))) for extreme in (max, min))
-    assert multiplicative_capacity(mechanism) == pytest.approx(most, rel=1e-12)
-    assert additive_capacity(mechanism) == pytest.approx(1 - least, rel=1e-12)
+    assert mechanism.multiplicative_capacity == pytest.approx(most, rel=1e-12)
+    assert mechanism.additive_capacity == pytest.approx(1 - least, rel=1e-12)
     assert bits(mechanism) == pytest.approx(math.log2(most), rel=1e-9)
 
 
@@ -78,14 +76,14 @@ def test_no_adversary_gains_more_than_the_capacities(levels: int, epsilon: str, 
     gain **= rng.choice([1, 20])
     before = (gain @ prior).max()
     after = (gain @ (prior[:, np.newaxis] * mechanism.matrix())).max(axis=0).sum()
-    assert after <= before * multiplicative_capacity(mechanism) * (1 + 1e-12)
-    assert after <= before + additive_capacity(mechanism) + 1e-12
+    assert after <= before * mechanism.multiplicative_capacity * (1 + 1e-12)
+    assert after <= before + mechanism.additive_capacity + 1e-12
 
 
 def test_guessing_a_level_at_random_gains_the_whole_multiplicative_capacity() -> None:
     mechanism = levels_of(9, "0.4")
     after = (mechanism.matrix() / 9).max(axis=0).sum()
-    assert after * 9 == pytest.approx(multiplicative_capacity(mechanism), rel=1e-12)
+    assert after * 9 == pytest.approx(mechanism.multiplicative_capacity, rel=1e-12)
 
 
 def test_odds_multiply_over_watts_and_releases() -> None:

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from meteragent.cli import main
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from tests.files.given import write_key
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from meteragent.cli import main
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.config import load
 from meteragent.files.ledger import SqliteLedger
 from meteragent.privacy.ledger import Ledger

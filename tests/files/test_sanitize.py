@@ -20,7 +20,7 @@ import pytest
 
 from meteragent.cli import main
 from meteragent.commands.arguments import POLICY
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.commands.parser import parser
 from meteragent.commands.sanitize import MAPPING
 from meteragent.config.policy import PolicySettings

@@ -14,7 +14,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 
 from meteragent.cli import main
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.config import load
 from meteragent.config.keyfile import create
 from meteragent.kafka import ledger_topic, topics

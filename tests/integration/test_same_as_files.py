@@ -18,7 +18,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from meteragent.cli import main
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.config import Config, load
 from meteragent.kafka.agent import Agent
 from tests.files.given import CONFIGURATION, SHARED, lively, write_key

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from tests.integration.fleet import QUICK, Fleet
 from tests.integration.load import Load, produce
 from tests.integration.local_broker import Broker

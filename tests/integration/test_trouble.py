@@ -12,7 +12,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import NewPartitions
 
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from tests.integration.fleet import QUICK, Agent, Fleet, watching
 from tests.integration.load import Load, produce
 from tests.integration.local_broker import NOT_RUNNING, Broker
