@@ -19,7 +19,7 @@ from tests.twins import codec as twin
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BATCHES, SLOW_BATCHES = 400, 8_000
+BATCHES, SLOW_BATCHES = 420, 8_400
 SIZES = (1, 3, CHUNK, 3 * CHUNK + 16)
 
 GOOD = b'{"meter_id":"a","ts":1,"value":2}'
