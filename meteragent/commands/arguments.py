@@ -27,13 +27,15 @@ CHOICES = {
     "presence": ("public", "private"),
     "on_exhausted": ("suppress", "partial"),
 }
+OUTPUTS = {"json": "encoder.Encoder", "csv": "csv_encoder.CsvEncoder"}
+"""What files are written in -> who writes it; imported when it is asked for."""
 
 
 def add(command: ArgumentParser) -> None:
     """Everything that `sanitize` takes."""
     command.add_argument("input", metavar="IN", help="CSV or JSON lines, may be gzip; - is a pipe")
     command.add_argument("-o", "--output", type=Path, metavar="OUT", help="instead of a pipe")
-    command.add_argument("--format", choices=("json", "csv"), default="json", help="of OUT")
+    command.add_argument("--format", choices=OUTPUTS, default="json", help="of OUT")
     command.add_argument("--ledger", type=Path, metavar="FILE", help="accounts, as SQLite")
     command.add_argument(
         "--rejects", type=Path, metavar="FILE", help="where rejected lines stood, and why"

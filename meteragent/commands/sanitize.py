@@ -5,8 +5,10 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from datetime import UTC
+from importlib import import_module
 from pathlib import Path
 
+from meteragent.commands.arguments import OUTPUTS
 from meteragent.commands.exit_codes import Exit
 from meteragent.commands.settings import settings
 from meteragent.config import Config
@@ -19,7 +21,7 @@ from meteragent.files.sink import File, Stream
 from meteragent.files.source import Source
 from meteragent.files.totals import Totals
 from meteragent.formats.csv_header import Columns
-from meteragent.formats.forms import OUTPUTS
+from meteragent.formats.forms import ReleaseEncoder
 from meteragent.formats.lines import TableOptions
 from meteragent.formats.times import TimeFormat, zone_of
 from meteragent.privacy.entropy import NoiseKey
@@ -49,7 +51,7 @@ def run(arguments: Namespace) -> Exit:
             config,
             key,
             mapping,
-            OUTPUTS[arguments.format](config.policies),
+            encoder_of(arguments.format, config),
             keep=arguments.at_end == "keep",
             by_meter=arguments.by_meter,
             say=_say,
@@ -66,6 +68,14 @@ def run(arguments: Namespace) -> Exit:
     for line in (job.totals.words(), *hints, *advice.of_ids(job.lookalikes)):
         _say(line)
     return Exit.OK
+
+
+def encoder_of(output: str, config: Config) -> ReleaseEncoder:
+    """What writes releases so."""
+    module, _, name = OUTPUTS[output].partition(".")
+    kind = getattr(import_module(f"meteragent.formats.{module}"), name)
+    encoder: ReleaseEncoder = kind(config.policies)
+    return encoder
 
 
 def _key(arguments: Namespace, config: Config) -> NoiseKey:

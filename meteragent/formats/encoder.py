@@ -31,8 +31,9 @@ class Encoder:
 
     header = b""
 
-    def __init__(self) -> None:
-        self._forms: dict[str, _Form] = {}
+    def __init__(self, policies: Iterable[Policy] = ()) -> None:
+        """Prepare for these policies; others are met when their first release is written."""
+        self._forms = {policy.id: _Form(policy) for policy in policies}
 
     def encode(self, releases: Releases) -> list[bytes]:
         """One document per window, in their order.
