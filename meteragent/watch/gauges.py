@@ -6,7 +6,7 @@ meter.
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from prometheus_client.core import (
     GaugeHistogramMetricFamily,
@@ -28,6 +28,19 @@ TENTHS = range(10, 101, 10)
 _SECOND = 1000
 
 
+class Clocks(NamedTuple):
+    """This machine's clock beside the brokers', by which windows close."""
+
+    ahead: float = 0.0
+    """By how many seconds, at least, this machine's is ahead; a negative number if it is behind."""
+    age: float = 0.0
+    """Seconds since the brokers' time was learned."""
+    differs: bool = False
+    """By more than `agent.max_skew`."""
+    trusted: bool = True
+    """Whether the clock may close windows."""
+
+
 class Watched(Protocol):
     """What is asked of an agent."""
 
@@ -46,6 +59,10 @@ class Watched(Protocol):
     @property
     def fingerprint(self) -> str:
         """Of its noise key."""
+
+    @property
+    def clocks(self) -> Clocks:
+        """Its machine's and the brokers', as far as it needs them."""
 
     def pipelines(self) -> Mapping[int, Pipeline]:
         """Partition -> its windows and accounts, of those that run."""
@@ -112,6 +129,21 @@ class Present:
             "standstill_seconds",
             "For how long the loop, the brokers or a due commit have let wait for them.",
             agent.stood_still,
+        )
+        yield from self._clocks()
+
+    def _clocks(self) -> Iterator[Metric]:
+        clocks = self._agent.clocks
+        yield _one(
+            "clock_ahead_seconds",
+            "By how much this machine's clock is ahead of the brokers', at least.",
+            clocks.ahead,
+        )
+        yield _one("clock_age_seconds", "Since when the brokers' time is not known.", clocks.age)
+        yield _one(
+            "clock_trusted",
+            "Whether the clock closes windows: the brokers' is known, and this machine's agrees.",
+            clocks.trusted,
         )
 
     def _partitions(self) -> Iterator[Metric]:

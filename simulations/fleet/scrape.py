@@ -20,6 +20,7 @@ import numpy as np
 from meteragent.config.load import from_document
 from meteragent.privacy.ledger import Ledger
 from meteragent.stream.pipeline import Holding, Pipeline, Position
+from meteragent.watch.gauges import Clocks
 from meteragent.watch.metrics import Monitor
 
 MOST_SECONDS = 0.1
@@ -71,6 +72,7 @@ class Silent:
     ready = alive = True
     stood_still = 0.0
     fingerprint = ""
+    clocks = Clocks()
 
     def pipelines(self) -> dict[int, Pipeline]:
         """What is asked of a pipeline, its one partition answers."""

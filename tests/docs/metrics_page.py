@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from prometheus_client import CollectorRegistry, ProcessCollector
 
 from meteragent.config.load import from_document
-from meteragent.watch.gauges import Constants, Present
+from meteragent.watch.gauges import Clocks, Constants, Present
 from meteragent.watch.metrics import Monitor
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class _Nobody:
     ready = alive = False
     stood_still = 0.0
     fingerprint = ""
+    clocks = Clocks()
 
     def pipelines(self) -> Mapping[int, Pipeline]:
         return {}

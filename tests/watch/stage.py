@@ -17,6 +17,7 @@ from meteragent.kafka.intake import Intake
 from meteragent.stream.partition import State
 from meteragent.stream.pipeline import Assigned, Pipeline
 from meteragent.watch.events import PartitionMoved, PartitionRestored, Rebalanced, TransactionEnded
+from meteragent.watch.gauges import Clocks
 from meteragent.watch.metrics import Monitor
 from tests.given import KEY
 
@@ -81,6 +82,7 @@ class Stage:
         self.alive = True
         self.stood_still = 0.25
         self.fingerprint = KEY.fingerprint
+        self.clocks = Clocks()
         self.behind = dict.fromkeys(range(partitions), 0)
         self._intakes: dict[int, Intake] = {}
         self._offsets: dict[int, int] = dict.fromkeys(range(partitions), 0)

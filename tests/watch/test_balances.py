@@ -12,7 +12,7 @@ import pytest
 from meteragent.privacy.ledger import Ledger
 from meteragent.stream.pipeline import DAWN, Holding, Pipeline
 from meteragent.watch.balances import Balances
-from meteragent.watch.gauges import Present, exhaustion
+from meteragent.watch.gauges import Clocks, Present, exhaustion
 from meteragent.watch.recent import Recent
 from meteragent.watch.series import Series
 from tests.watch.stage import BEGIN, MINUTE, Stage, block, config
@@ -54,6 +54,7 @@ class Watching:
     ready = alive = True
     stood_still = 0.0
     fingerprint = "0"
+    clocks = Clocks()
 
     def pipelines(self) -> dict[int, Pipeline]:
         return cast("dict[int, Pipeline]", self.partitions)
