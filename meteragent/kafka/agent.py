@@ -17,7 +17,7 @@ from meteragent.kafka.loop import Clock, unless
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.events import AgentFailed, Listener
-from meteragent.watch.gauges import Clocks
+from meteragent.watch.watched import Clocks
 
 FIRST_RETRY_SECONDS = 0.5
 LAST_RETRY_SECONDS = 15.0

@@ -29,7 +29,7 @@ from meteragent.kafka.clients import Clients
 from meteragent.kafka.loop import Clock
 from meteragent.kafka.rights import DENIED
 from meteragent.watch.events import ClockCompared, ClockFailed, Listener
-from meteragent.watch.gauges import Clocks
+from meteragent.watch.watched import Clocks
 
 RECORD = b"\x00clock"
 APPEND_TIME = 1

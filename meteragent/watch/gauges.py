@@ -6,7 +6,6 @@ meter.
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple, Protocol
 
 from prometheus_client.core import (
     GaugeHistogramMetricFamily,
@@ -20,58 +19,13 @@ from meteragent.explain.document import Answer
 from meteragent.explain.explain import answers
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.policy import Policy
-from meteragent.stream.pipeline import DAWN, Pipeline
+from meteragent.stream.pipeline import DAWN
 from meteragent.watch.balances import NOBODY, Balances, Standing
 from meteragent.watch.recent import Recent
+from meteragent.watch.watched import Watched
 
 TENTHS = range(10, 101, 10)
 _SECOND = 1000
-
-
-class Clocks(NamedTuple):
-    """This machine's clock beside the brokers', by which windows close."""
-
-    ahead: float = 0.0
-    """By how many seconds, at least, this machine's is ahead; a negative number if it is behind."""
-    age: float = 0.0
-    """Seconds since the brokers' time was learned."""
-    differs: bool = False
-    """By more than `agent.max_skew`."""
-    trusted: bool = True
-    """Whether the clock may close windows."""
-
-
-class Watched(Protocol):
-    """What is asked of an agent."""
-
-    @property
-    def ready(self) -> bool:
-        """Whether every partition of its is running."""
-
-    @property
-    def alive(self) -> bool:
-        """Whether it gets on."""
-
-    @property
-    def stood_still(self) -> float:
-        """For how many seconds it has not."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Of its noise key."""
-
-    @property
-    def clocks(self) -> Clocks:
-        """Its machine's and the brokers', as far as it needs them."""
-
-    def pipelines(self) -> Mapping[int, Pipeline]:
-        """Partition -> its windows and accounts, of those that run."""
-
-    def lags(self) -> Mapping[int, int]:
-        """Partition -> records that are not read yet, as far as known."""
-
-    def blocked(self) -> Mapping[int, tuple[int, float]]:
-        """Partition -> those of them that a transaction upstream holds back, for how long."""
 
 
 def exhaustion(policy: Policy, standing: Standing, asking: float) -> float:
@@ -139,7 +93,11 @@ class Present:
             "By how much this machine's clock is ahead of the brokers', at least.",
             clocks.ahead,
         )
-        yield _one("clock_age_seconds", "Since when the brokers' time is not known.", clocks.age)
+        yield _one(
+            "clock_age_seconds",
+            "How long ago the brokers' time was learned; it is asked for once a second.",
+            clocks.age,
+        )
         yield _one(
             "clock_trusted",
             "Whether the clock closes windows: the brokers' is known, and this machine's agrees.",

@@ -20,9 +20,10 @@ from meteragent.stream.releases import Withheld
 from meteragent.watch import events as e
 from meteragent.watch import trace
 from meteragent.watch.balances import Balances
-from meteragent.watch.gauges import Constants, Present, Watched
+from meteragent.watch.gauges import Constants, Present
 from meteragent.watch.recent import Mishap, Recent
 from meteragent.watch.series import STATES, Series
+from meteragent.watch.watched import Watched
 
 HOUR = 3600.0
 _STEADY = {State.RUNNING, State.COMMITTING}

@@ -26,9 +26,10 @@ from meteragent.explain.guarantee import Guarantee
 from meteragent.stream.partition import State
 from meteragent.stream.pipeline import DAWN
 from meteragent.watch.balances import NOBODY
-from meteragent.watch.gauges import TENTHS, Clocks, Watched, exhaustion
+from meteragent.watch.gauges import TENTHS, exhaustion
 from meteragent.watch.http_message import Request, Response, packed
 from meteragent.watch.metrics import Monitor
+from meteragent.watch.watched import Clocks, Watched
 from meteragent.watch.web import Page
 
 TEXT = "text/plain; charset=utf-8"

@@ -20,8 +20,8 @@ import numpy as np
 from meteragent.config.load import from_document
 from meteragent.privacy.ledger import Ledger
 from meteragent.stream.pipeline import Holding, Pipeline, Position
-from meteragent.watch.gauges import Clocks
 from meteragent.watch.metrics import Monitor
+from meteragent.watch.watched import Clocks
 
 MOST_SECONDS = 0.1
 BEHIND = (0, 1, 7, 24, 48, 72, 95)

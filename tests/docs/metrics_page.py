@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from prometheus_client import CollectorRegistry, ProcessCollector
 
 from meteragent.config.load import from_document
-from meteragent.watch.gauges import Clocks, Constants, Present
+from meteragent.watch.gauges import Constants, Present
 from meteragent.watch.metrics import Monitor
+from meteragent.watch.watched import Clocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

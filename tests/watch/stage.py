@@ -17,8 +17,8 @@ from meteragent.kafka.intake import Intake
 from meteragent.stream.partition import State
 from meteragent.stream.pipeline import Assigned, Pipeline
 from meteragent.watch.events import PartitionMoved, PartitionRestored, Rebalanced, TransactionEnded
-from meteragent.watch.gauges import Clocks
 from meteragent.watch.metrics import Monitor
+from meteragent.watch.watched import Clocks
 from tests.given import KEY
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ import pytest
 from meteragent.privacy.ledger import Ledger
 from meteragent.stream.pipeline import DAWN, Holding, Pipeline
 from meteragent.watch.balances import Balances
-from meteragent.watch.gauges import Clocks, Present, exhaustion
+from meteragent.watch.gauges import Present, exhaustion
 from meteragent.watch.recent import Recent
 from meteragent.watch.series import Series
+from meteragent.watch.watched import Clocks
 from tests.watch.stage import BEGIN, MINUTE, Stage, block, config
 from tests.watch.test_metrics import MOST_SERIES
 
