@@ -62,7 +62,8 @@ class AgentSettings(Settings):
     )
     max_skew: Duration = setting(
         "How far a reading may lie in the future of its record; one clock that is wrong must not "
-        "close everybody's windows.",
+        "close everybody's windows. Nor must this machine's: where it differs from the brokers' by "
+        "more than that, and more than a second, no clock closes windows.",
         default="10s",
     )
     commit_interval: SomeTime = setting(

@@ -7,6 +7,7 @@ handover    what workers share, and what each of them builds up
 intake      the pipeline of a partition, and what it has made
 outbox      records of a transaction, in batches
 restore     the ledger and the position, read back
+clock       the brokers' time, by which windows close, beside this machine's
 worker      one partition: commands in, events out
 liveness    whether the brokers answer, and how much is left to read
 group       the consumer: membership, polling, back-pressure

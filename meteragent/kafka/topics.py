@@ -32,8 +32,14 @@ AROUND_A_RECORD = 2**10
 """Bytes of a batch of one record that are not its value: its key, and what Kafka adds."""
 _MOST = "max.message.bytes"
 _STAMPED_BY = "message.timestamp.type"
+_SENDERS, _BROKERS = "CreateTime", "LogAppendTime"
 SOON = 100
 COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"}
+LEDGER = {
+    **COMPACTED,
+    _STAMPED_BY: _BROKERS,
+    "segment.ms": "3600000",  # the one at work is not compacted, and agents ask for the time in it
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +72,13 @@ async def create(config: Config, clients: Clients, partitions: int, replication:
     input_settings = {
         # When a record was written is the broker's word, not the sender's: a reading from
         # the future is told by it, and retention of a replay counts from today.
-        _STAMPED_BY: "LogAppendTime",
+        _STAMPED_BY: _BROKERS,
         "retention.ms": str(max(7 * 86_400_000, 4 * config.retention)),
     }
     wanted = [
         NewTopic(kafka.input, partitions, replication, topic_configs=input_settings),
         *(NewTopic(output, partitions, replication) for output in kafka.outputs),
-        NewTopic(kafka.ledger, partitions, replication, topic_configs=COMPACTED),
+        NewTopic(kafka.ledger, partitions, replication, topic_configs=LEDGER),
         NewTopic(kafka.rejected, partitions, replication),
         NewTopic(kafka.policies, 1, replication, topic_configs=COMPACTED),
     ]
@@ -110,6 +116,7 @@ async def refuse_unfit(config: Config, clients: Clients) -> int:
         *_missing(config.kafka, topics),
         *_partitions(config.kafka, topics),
         *_settings(config, topics),
+        *_stamped_by_senders(config.kafka, topics),
     ]
     if problems:
         raise TopicsUnfit(problems)
@@ -187,12 +194,6 @@ def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
             f"kafka.input: {kafka.input} is compacted: readings would vanish; set "
             "cleanup.policy=delete"
         )
-    if settings.get(_STAMPED_BY) == "CreateTime" and not kafka.trust_timestamps:
-        problems.append(
-            f"kafka.input: records of {kafka.input} carry their senders' time: one clock that is "
-            f"ahead would close everybody's windows; set {_STAMPED_BY}=LogAppendTime, or write "
-            "kafka.trust_timestamps = true"
-        )
     problems += [*_too_small(config, topics)]
     kept = int(settings.get("retention.ms", FOREVER))
     if kept != FOREVER and kept < config.retention:
@@ -201,6 +202,36 @@ def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
             f"need {format_duration(config.retention)}; raise retention.ms"
         )
     return problems
+
+
+def _stamped_by_senders(kafka: Kafka, topics: Mapping[str, Topic]) -> Iterator[str]:
+    """Topics whose records carry the senders' time, where the brokers' is needed."""
+    stamped = {
+        name for name, topic in topics.items() if topic.settings.get(_STAMPED_BY) == _SENDERS
+    }
+    if kafka.input in stamped and not kafka.trust_timestamps:
+        yield (
+            f"kafka.input: records of {kafka.input} carry their senders' time: one clock that is "
+            f"ahead would close everybody's windows; {_stamp(kafka, kafka.input)}, or write "
+            "kafka.trust_timestamps = true"
+        )
+    if kafka.ledger in stamped:
+        yield unstamped_ledger(kafka)
+
+
+def unstamped_ledger(kafka: Kafka) -> str:
+    """What is wrong with a ledger whose records carry the senders' time."""
+    return (
+        f"kafka.ledger: records of {kafka.ledger} carry their senders' time: agents would not "
+        f"learn the brokers', by which windows close; {_stamp(kafka, kafka.ledger)}"
+    )
+
+
+def _stamp(kafka: Kafka, topic: str) -> str:
+    return (
+        f"run `kafka-configs.sh --bootstrap-server {kafka.bootstrap_servers[0]} --alter --topic "
+        f"{topic} --add-config {_STAMPED_BY}={_BROKERS}`"
+    )
 
 
 def _too_small(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from functools import partial
 from aiokafka import ConsumerRecord, TopicPartition
 
 from meteragent.kafka import restore
+from meteragent.kafka.clock import LastFetch
 from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox, send_all
@@ -55,6 +56,7 @@ class Worker:
         self.sent_at = self._now()
         """When the last transaction was begun, or found to have nothing in it."""
         self.handover = inherited or Handover()
+        self.fetch = LastFetch()
         self.sought: object = None
         """The last time that the consumer was sent to a record of this partition."""
         self.whole = False
@@ -216,7 +218,7 @@ class Worker:
                     self.fail(error)
 
     def pass_time(self, now: int) -> None:
-        """Every record up to now has been fed: the wall clock may close windows."""
+        """Every record up to now has been fed: the brokers' clock may close windows."""
         if self.intake is not None and self.runs:
             self.intake.pass_time(now)
 

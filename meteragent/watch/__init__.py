@@ -1,6 +1,7 @@
 """What watches an agent: events become metrics and log lines, and a page shows how it is.
 
 events      what happens, told once
+watched     what an agent is asked
 series, gauges    what is counted, and what is looked at when somebody asks
 balances    where budgets stand
 recent      what happened lately

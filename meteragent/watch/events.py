@@ -105,8 +105,27 @@ class AgentFailed:
     """Seconds until it starts over."""
 
 
+@dataclass(frozen=True, slots=True)
+class ClockCompared:
+    """This machine's clock and the brokers' have begun to differ, differ otherwise, or agree."""
+
+    ahead: float
+    """By how many seconds, at least, this machine's is ahead; a negative number if it is behind."""
+    agrees: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClockFailed:
+    """The brokers' time could not be learned; it is asked for again after a while."""
+
+    error: BaseException
+    retry_in: float
+
+
 Occurrence = (
     AgentFailed
+    | ClockCompared
+    | ClockFailed
     | PartitionMoved
     | PartitionFailed
     | PartitionRestored

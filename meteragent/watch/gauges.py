@@ -6,7 +6,6 @@ meter.
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol
 
 from prometheus_client.core import (
     GaugeHistogramMetricFamily,
@@ -20,41 +19,13 @@ from meteragent.explain.document import Answer
 from meteragent.explain.explain import answers
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.policy import Policy
-from meteragent.stream.pipeline import DAWN, Pipeline
+from meteragent.stream.pipeline import DAWN
 from meteragent.watch.balances import NOBODY, Balances, Standing
 from meteragent.watch.recent import Recent
+from meteragent.watch.watched import Watched
 
 TENTHS = range(10, 101, 10)
 _SECOND = 1000
-
-
-class Watched(Protocol):
-    """What is asked of an agent."""
-
-    @property
-    def ready(self) -> bool:
-        """Whether every partition of its is running."""
-
-    @property
-    def alive(self) -> bool:
-        """Whether it gets on."""
-
-    @property
-    def stood_still(self) -> float:
-        """For how many seconds it has not."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Of its noise key."""
-
-    def pipelines(self) -> Mapping[int, Pipeline]:
-        """Partition -> its windows and accounts, of those that run."""
-
-    def lags(self) -> Mapping[int, int]:
-        """Partition -> records that are not read yet, as far as known."""
-
-    def blocked(self) -> Mapping[int, tuple[int, float]]:
-        """Partition -> those of them that a transaction upstream holds back, for how long."""
 
 
 def exhaustion(policy: Policy, standing: Standing, asking: float) -> float:
@@ -112,6 +83,25 @@ class Present:
             "standstill_seconds",
             "For how long the loop, the brokers or a due commit have let wait for them.",
             agent.stood_still,
+        )
+        yield from self._clocks()
+
+    def _clocks(self) -> Iterator[Metric]:
+        clocks = self._agent.clocks
+        yield _one(
+            "clock_ahead_seconds",
+            "By how much this machine's clock is ahead of the brokers', at least.",
+            clocks.ahead,
+        )
+        yield _one(
+            "clock_age_seconds",
+            "How long ago the brokers' time was learned; it is asked for once a second.",
+            clocks.age,
+        )
+        yield _one(
+            "clock_trusted",
+            "Whether the clock closes windows: the brokers' is known, and this machine's agrees.",
+            clocks.trusted,
         )
 
     def _partitions(self) -> Iterator[Metric]:

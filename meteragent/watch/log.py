@@ -53,6 +53,7 @@ FIELDS = {
     "attempt": "the how-manieth",
     "seconds": "how long it took",
     "retry_in": "seconds until the next attempt",
+    "ahead": "seconds that this machine's clock is ahead of the brokers', at least",
     "signal": "of the operating system",
     "servers": "of the configuration",
     "address": "where the status page listens",

@@ -51,6 +51,7 @@ def well(**changed: Series) -> Series:
         **series("process_start_time_seconds", steady(0), **ON),
         **series("meteragent_key_info", steady(1), **ON, fingerprint="aa"),
         **series("meteragent_alive", steady(1), **ON),
+        **series("meteragent_clock_trusted", steady(1), **ON),
         **series("meteragent_partitions", steady(0), **ON, state="restoring"),
         **series("meteragent_partitions", steady(6), **ON, state="running"),
         **series("meteragent_restore_lost_records_total", steady(0), **ON),
@@ -124,6 +125,7 @@ FIRING = {
         {"job": "meteragent"},
         "25%",
     ),
+    "MeterAgentClockNotTrusted": Case(series("meteragent_clock_trusted", steady(0), **ON)),
     "MeterAgentTransactionsAborting": Case(
         series("meteragent_transactions_total", rising(20), **ON, result="abandoned"), ON, "25%"
     ),
@@ -186,6 +188,7 @@ ALMOST = {
         "meteragent_partition_blocked_seconds", steady(50), **ON, partition="0"
     ),
     "MeterAgentReadingsLate": series("meteragent_readings_total", rising(30), **ON, outcome="late"),
+    "MeterAgentClockNotTrusted": series("meteragent_clock_trusted", f"1x{MINUTES - 1} 0x20", **ON),
     "MeterAgentTransactionsAborting": series(
         "meteragent_transactions_total", rising(5), **ON, result="abandoned"
     ),

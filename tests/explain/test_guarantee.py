@@ -171,6 +171,7 @@ def refuse_more_than_the_pages_promise(config: Config, told: list[float]) -> Non
     All at the radius in whole steps, of which there are no more than the range has.
     """
     [settings] = config.policy
+    assert settings.budget is not None
     step = settings.step
     range_ = settings.maximum - settings.minimum
     further = min(math.ceil(settings.radius / step) * step, range_) / settings.radius

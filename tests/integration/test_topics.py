@@ -111,6 +111,7 @@ def test_topics_that_are_made_are_fit(config: Config) -> None:
         ("input", {"cleanup_policy": "compact"}, "readings would vanish"),
         ("input", {"retention_ms": "5000"}, "keeps records for 5s, open windows need 10s"),
         ("input", {"message_timestamp_type": "CreateTime"}, "kafka.trust_timestamps = true"),
+        ("ledger", {"message_timestamp_type": "CreateTime"}, "agents would not learn the brokers'"),
         ("output", {"max_message_bytes": "2000"}, "takes records of 2000 bytes, a release of"),
         ("ledger", {"max_message_bytes": "1000"}, "takes records of 1000 bytes, an account of"),
     ],

@@ -96,9 +96,10 @@ def test_topics_that_are_unfit_are_all_told_at_once(tmp_path: Path, servers: str
                     f"kafka.ledger: {names.ledger} has cleanup.policy=delete",
                     f"kafka.input: {names.input} keeps records for 5s, open windows need 2m40s",
                     f"kafka.input: records of {names.input} carry their senders' time",
+                    f"kafka.ledger: records of {names.ledger} carry their senders' time",
                 ):
                     assert said.count(f"meteragent: {problem}") == 1, said
-                assert said.count("meteragent: ") == 5
+                assert said.count("meteragent: ") == 6
 
     asyncio.run(scenario())
 
@@ -264,11 +265,12 @@ def test_releases_that_a_topic_does_not_take(tmp_path: Path, servers: str) -> No
             names = fleet.config.kafka
             agent = await fleet.start()
             await agent.becomes("ready")
-            await fleet.alter(names.ledger, max_message_bytes="100", cleanup_policy="compact")
+            kept = {"cleanup_policy": "compact", "message_timestamp_type": "LogAppendTime"}
+            await fleet.alter(names.ledger, max_message_bytes="100", **kept)
             await produce(servers, names.input, Load(23, meters=200, partitions=1), 0)
             await not_ready(agent, "MessageSizeTooLargeError")
             await assert_paid(servers, fleet.config, 1)
-            await fleet.alter(names.ledger, cleanup_policy="compact")
+            await fleet.alter(names.ledger, **kept)
             await agent.becomes("ready")
             await fleet.all_done()
             await fleet.stop()

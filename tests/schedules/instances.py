@@ -2,6 +2,7 @@
 
 import asyncio
 from asyncio import Task
+from functools import partial
 
 from aiokafka.errors import IllegalOperation, IllegalStateError, KafkaError
 
@@ -34,6 +35,8 @@ class Instances:
         self._agents: dict[str, Agent] = {}
         self._stopped: dict[str, Task[None]] = {}
         self._tasks: dict[str, Task[None]] = {}
+        self._ahead: dict[str, int] = {}
+        """Whose clock is wrong, and by how many seconds of the meters'."""
 
     def give_birth(self) -> None:
         """Start another agent."""
@@ -42,7 +45,14 @@ class Instances:
 
         async def live() -> None:
             clients = ModelClients(config.kafka, self._network, self._members)
-            agent = Agent(config, KEY, lambda event: self._hear(home, event), clients, loop.time)
+            agent = Agent(
+                config,
+                KEY,
+                partial(self._hear, home),
+                clients,
+                loop.time,
+                partial(self._wall, home),
+            )
             self._agents[home] = agent
             await agent.run()
             if not agent.stopping:
@@ -50,6 +60,17 @@ class Instances:
 
         self._tasks[home] = loop.spawn(live(), home)
         self._tasks[home].add_done_callback(lambda task: loop.fail(task.exception()))
+
+    def _wall(self, home: str) -> float:
+        return self._network.wall() / 1000 + self._ahead.get(home, 0)
+
+    def set_clock(self, home: str, ahead: int) -> None:
+        """Set somebody's clock."""
+        self._ahead[home] = ahead
+
+    def set_clocks_right(self) -> None:
+        """Everybody's."""
+        self._ahead.clear()
 
     def _hear(self, home: str, event: Occurrence) -> None:
         self._loop.say(home, event)

@@ -15,6 +15,7 @@ from aiokafka.structs import OffsetAndMetadata
 from meteragent.config.kafka import Kafka
 from meteragent.kafka import outbox, restore, worker
 from meteragent.kafka.clients import Clients
+from meteragent.kafka.clock import BrokersClock, LastFetch
 from meteragent.kafka.handover import Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox
@@ -149,6 +150,21 @@ def feeds_stale_records() -> AbstractContextManager[object]:
     return patch.object(Worker, "take", take)
 
 
+def ticks_by_its_own_clock() -> AbstractContextManager[object]:
+    """What the machine believes closes windows."""
+    return patch.object(BrokersClock, "at", lambda self, _: int(1000 * self._wall()))
+
+
+def believes_late_answers() -> AbstractContextManager[object]:
+    """Nothing was left to read when an answer came, however long ago it was given."""
+
+    def look(self: LastFetch, answer: object, now: float) -> None:
+        if answer != self._answer:
+            self.asked_after, self._answer = now, answer
+
+    return patch.object(LastFetch, "look", look)
+
+
 class Planted(NamedTuple):
     """A bug, and what is to be seen of it within so many seeds."""
 
@@ -170,4 +186,6 @@ BUGS = (
     Planted(inherits_ruins, 100, "Invalid state transition"),
     Planted(feeds_stale_records, 400, "Broken"),
     Planted(ticks_at_once, 200, "a second draw", punctual=False),
+    Planted(ticks_by_its_own_clock, 50, "lost"),
+    Planted(believes_late_answers, 100, "lost"),
 )

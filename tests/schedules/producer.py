@@ -1,4 +1,4 @@
-"""A transactional producer of the model, as aiokafka's behaves where the agent leans on it.
+"""A producer of the model, as aiokafka's behaves where the agent leans on it.
 
 It delivers in the background: whoever handed a batch over, or asked for the commit, may have
 been cancelled by then. Like aiokafka's it commits although a batch was refused.
@@ -44,7 +44,7 @@ class Batch:
 
 
 class Producer:
-    """Has a transactional id, or none and then sends policies."""
+    """Has a transactional id, or none and then sends policies and asks for the time."""
 
     def __init__(self, network: Network, name: str | None, timeout: float) -> None:
         self._network = network
@@ -80,9 +80,21 @@ class Producer:
     async def close(self) -> None:
         """Connections are closed."""
 
-    async def send_and_wait(self, topic: str, value: bytes, *, key: bytes) -> None:
-        kafka = self._network.kafka
-        await self._network.call(once(lambda: kafka.append((topic, 0), key, value)))
+    async def send_and_wait(
+        self, topic: str, value: bytes | None, *, key: bytes, partition: int = 0
+    ) -> SimpleNamespace:
+        """Outside any transaction; every topic is one of append times."""
+        kafka, times = self._network.kafka, list[int]()
+
+        def append() -> int:
+            if not times:
+                kafka.append((topic, partition), key, value)
+                times.append(self._network.wall())
+            return times[0]
+
+        if self._network.chance(FORGOTTEN):
+            await self._network.loop.create_future()
+        return SimpleNamespace(timestamp=await self._network.call(append), timestamp_type=1)
 
     async def begin_transaction(self) -> None:
         self._refuse_fenced()

@@ -55,7 +55,9 @@ PACE = 10
 """Seconds of the meters in a second of the machines; in late worlds, which are longer, thrice."""
 PATIENCE = 100.0
 """Seconds in which all must come to rest, once nothing goes wrong any more."""
-LONG = 5
+HOUR = 3600
+"""Seconds of the meters by which somebody's clock is wrong."""
+LONG = 8
 """Looks, half a second apart, after which rest is taken for rest: the wall clock may still tick."""
 
 
@@ -104,6 +106,7 @@ class Schedule:
         troubles = (
             *(self._kill, self._kill, self._stop, self._freeze, self._fall_silent),
             *(self._shuffle, self._shuffle, self._shuffle, self._expire, self._compact),
+            *(self._set_clock, self._set_clock, self._set_clock),
         )
         often = random.choice((1.0, 2.0, 6.0))
         while not writing.done():
@@ -112,6 +115,7 @@ class Schedule:
 
     async def _lull(self) -> None:
         self._network.calm = True
+        self._instances.set_clocks_right()
         self._calm_at = self.loop.now
         self._members.rebalance()
         looks = 0
@@ -151,6 +155,12 @@ class Schedule:
         if home is not None:
             self.loop.freeze(home, 4 * self.loop.random.random())
         return f"{home} stands still"
+
+    def _set_clock(self) -> str:
+        home, ahead = self._instances.drawn(), self.loop.random.choice((-HOUR, 0, HOUR, HOUR))
+        if home is not None:
+            self._instances.set_clock(home, ahead)
+        return f"{home}'s clock is {ahead} s ahead"
 
     def _fall_silent(self) -> str:
         self._network.fall_silent(3 * self.loop.random.random())

@@ -20,6 +20,8 @@ RECORDS = 10
 """Of each partition."""
 WORLDS = 60
 START = 10**6
+HOP = 10 * SECOND
+"""The policies' windows begin at multiples of it, and close 15 s after they end."""
 
 _AGENT = {
     "commit_interval": "300ms",
@@ -80,8 +82,8 @@ class World:
 
     @property
     def end(self) -> int:
-        """When every window has closed."""
-        return self.written[-1].written + 60 * SECOND
+        """When every window has closed: midway between two that close, for who is not exact."""
+        return -(-(self.written[-1].written + 60 * SECOND) // HOP) * HOP
 
     def log(self, partition: int) -> list[Record]:
         """The records of a partition."""

@@ -18,6 +18,7 @@ from meteragent.stream.partition import State
 from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.events import PartitionMoved, PartitionRestored, Rebalanced, TransactionEnded
 from meteragent.watch.metrics import Monitor
+from meteragent.watch.watched import Clocks
 from tests.given import KEY
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class Stage:
         self.alive = True
         self.stood_still = 0.25
         self.fingerprint = KEY.fingerprint
+        self.clocks = Clocks()
         self.behind = dict.fromkeys(range(partitions), 0)
         self._intakes: dict[int, Intake] = {}
         self._offsets: dict[int, int] = dict.fromkeys(range(partitions), 0)

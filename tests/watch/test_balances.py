@@ -15,6 +15,7 @@ from meteragent.watch.balances import Balances
 from meteragent.watch.gauges import Present, exhaustion
 from meteragent.watch.recent import Recent
 from meteragent.watch.series import Series
+from meteragent.watch.watched import Clocks
 from tests.watch.stage import BEGIN, MINUTE, Stage, block, config
 from tests.watch.test_metrics import MOST_SERIES
 
@@ -54,6 +55,7 @@ class Watching:
     ready = alive = True
     stood_still = 0.0
     fingerprint = "0"
+    clocks = Clocks()
 
     def pipelines(self) -> dict[int, Pipeline]:
         return cast("dict[int, Pipeline]", self.partitions)
