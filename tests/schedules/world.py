@@ -11,7 +11,7 @@ from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
-from meteragent.stream.pipeline import Assigned, Pipeline
+from meteragent.stream.pipeline import Pipeline
 
 SECOND = 1000
 KEY = NoiseKey(bytes(range(32)))
@@ -45,15 +45,19 @@ _POLICY = {
     "horizon": "80s",
     "min_coverage": "0",
 }
-_POLICIES: tuple[dict[str, object], ...] = (
-    {},
-    {"hop": "10s", "budget": "4"},
-    {"presence": "private"},
-    {"queries": ["avg", "max"], "on_exhausted": "partial"},
+_Settings = dict[str, object]
+_SHARED: _Settings = {"share": "3", "budget": None, "horizon": None}
+_POLICIES: tuple[tuple[_Settings, ...], ...] = (
+    ({},),
+    ({"hop": "10s", "budget": "4"},),
+    ({"presence": "private"},),
+    ({"queries": ["avg", "max"], "on_exhausted": "partial"},),
+    (_SHARED, {**_SHARED, "name": "other", "window": "40s", "queries": ["max"], "output": "other"}),
 )
+"""Those of a world; several have a `[budget]` in common."""
 
-Window = tuple[str, int]
-"""(meter, start)"""
+Window = tuple[str, str, int]
+"""(policy id, meter, start)"""
 
 
 @dataclass(frozen=True)
@@ -68,22 +72,22 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """A policy and all records, in the order in which they are written."""
+    """Policies and all records, in the order in which they are written."""
 
     config: Config
     written: tuple[Record, ...]
     punctual: bool
 
     @cached_property
-    def policy(self) -> Policy:
-        """The only one."""
-        (policy,) = self.config.policies
-        return policy
+    def policies(self) -> dict[str, Policy]:
+        """By their ids; all are for every meter."""
+        return {policy.id: policy for policy in self.config.policies}
 
     @property
     def end(self) -> int:
         """When every window has closed: midway between two that close, for who is not exact."""
-        return -(-(self.written[-1].written + 60 * SECOND) // HOP) * HOP
+        longest = max(policy.size for policy in self.config.policies)
+        return -(-(self.written[-1].written + 40 * SECOND + longest) // HOP) * HOP
 
     def log(self, partition: int) -> list[Record]:
         """The records of a partition."""
@@ -93,7 +97,7 @@ class World:
         """A pipeline from which nothing was hidden."""
         agent = self.config.agent
         return Pipeline(
-            [Assigned("", "all", self.policy)],
+            self.config.assigned,
             KEY,
             max_skew=agent.max_skew,
             max_meters=agent.max_meters,
@@ -127,8 +131,12 @@ def world(number: int, *, punctual: bool = True) -> World:
 
 @cache
 def _config(number: int) -> Config:
-    policy = {**_POLICY, **_POLICIES[number]}
-    return from_document({"agent": _AGENT, "kafka": _KAFKA, "policy": [policy]}, Path(), {})
+    drawn = [{**_POLICY, **own} for own in _POLICIES[number]]
+    policies = [{k: v for k, v in policy.items() if v is not None} for policy in drawn]
+    document = {"agent": _AGENT, "kafka": _KAFKA, "policy": policies}
+    if len(policies) > 1:
+        document["budget"] = {"radius": "10W", "amount": "6", "horizon": "80s"}
+    return from_document(document, Path(), {})
 
 
 @dataclass
@@ -152,7 +160,9 @@ def expected(world: World) -> Expected:
             steps += [*pipeline.feed(readings)]
         for step in [*steps, *pipeline.tick(world.end)]:
             decided = step.releases
-            windows = zip(decided.meters, decided.starts.tolist(), strict=True)
+            policy = decided.policy.id
+            meters, starts = decided.meters, decided.starts.tolist()
+            windows = [(policy, meter, start) for meter, start in zip(meters, starts, strict=True)]
             expected.releases |= zip(windows, encoder.encode(decided), strict=True)
         rejects = pipeline.counts.rejects
         expected.rejects += [(partition, r.offset, r.reason.value) for r in rejects]
