@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from meteragent.cli import main
 from meteragent.files import source
+from tests import given
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-KEY = bytes(range(32)).hex()
+KEY = given.KEY.to_hex()
 SHORT = 60
 """Bytes of a line, about."""
 BEGIN = 1_763_424_000_000  # a whole day

@@ -11,11 +11,12 @@ from meteragent.kafka.agent import Agent
 from meteragent.kafka.worker import Worker
 from meteragent.stream.partition import State
 from meteragent.watch.events import AgentFailed, Occurrence, PartitionFailed
+from tests.given import KEY
 from tests.schedules.check import Broken
 from tests.schedules.clients import ModelClients
 from tests.schedules.members import Members
 from tests.schedules.network import Network
-from tests.schedules.world import KEY, PARTITIONS, World
+from tests.schedules.world import PARTITIONS, World
 
 BY_THE_NETWORK = (KafkaError, BrokerUnreachable, TimeoutError, asyncio.CancelledError)
 """What a partition, or an agent, may fail for in here ..."""

@@ -166,7 +166,10 @@ def believes_late_answers() -> AbstractContextManager[object]:
 
 
 class Planted(NamedTuple):
-    """A bug, and what is to be seen of it within so many seeds."""
+    """A bug, and what is to be seen of it within so many seeds.
+
+    They are so many that it would be missed once in a thousand times, were they drawn anew.
+    """
 
     plant: Bug
     seeds: int
@@ -177,15 +180,15 @@ class Planted(NamedTuple):
 BUGS = (
     Planted(commits_before_delivery, 100, "Broken"),
     Planted(commits_at_once, 50, "Broken"),
-    Planted(restores_before_fencing, 100, "Broken"),
+    Planted(restores_before_fencing, 300, "Broken"),
     Planted(passes_open_windows, 20, "lost"),
     Planted(draws_anew, 50, "a second draw"),
-    Planted(never_forgets, 50, "the ledger of"),
+    Planted(never_forgets, 200, "Broken"),
     Planted(restores_aborted, 50, "the ledger of"),
     Planted(leaves_ledger_out, 20, "releases and no account"),
     Planted(inherits_ruins, 100, "Invalid state transition"),
     Planted(feeds_stale_records, 400, "Broken"),
-    Planted(ticks_at_once, 200, "a second draw", punctual=False),
+    Planted(ticks_at_once, 400, "a second draw", punctual=False),
     Planted(ticks_by_its_own_clock, 50, "lost"),
     Planted(believes_late_answers, 100, "lost"),
 )

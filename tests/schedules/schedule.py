@@ -43,13 +43,14 @@ from math import inf
 from unittest.mock import patch
 
 from meteragent.kafka import group, intake
+from tests.given import SECOND
 from tests.schedules.check import Checker
 from tests.schedules.instances import Instances
 from tests.schedules.kafka_model import Kafka
 from tests.schedules.loop import Loop, Stalled
 from tests.schedules.members import Members
 from tests.schedules.network import Network
-from tests.schedules.world import PARTITIONS, SECOND, START, WORLDS, world
+from tests.schedules.world import PARTITIONS, START, WORLDS, world
 
 PACE = 10
 """Seconds of the meters in a second of the machines; in late worlds, which are longer, thrice."""

@@ -9,12 +9,10 @@ from random import Random
 from meteragent.config import Config, from_document
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
-from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
 from meteragent.stream.pipeline import Pipeline
+from tests.given import KEY, SECOND
 
-SECOND = 1000
-KEY = NoiseKey(bytes(range(32)))
 PARTITIONS = 2
 RECORDS = 10
 """Of each partition."""
