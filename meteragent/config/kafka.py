@@ -160,7 +160,10 @@ class Kafka(Settings):
         default="meter.policies",
     )
     session_timeout: SomeTime = setting(
-        "Silence after which the group takes an instance for dead.", '"45s"', default="45s"
+        "Silence after which the group takes an instance for dead: for as long, its partitions "
+        "stand still after a kill.",
+        '"10s"',
+        default="10s",
     )
     rebalance_timeout: SomeTime = setting(
         "How long the group waits for instances to let their partitions go.",

@@ -303,13 +303,29 @@ def test_another_program_in_the_group_is_told_of(tmp_path: Path, servers: str) -
     asyncio.run(scenario())
 
 
+def wait_as_by_default(fleet: Fleet) -> None:
+    """For an instance that says nothing."""
+    fleet.file.write_text(fleet.file.read_text().replace('session_timeout = "2s"', ""))
+
+
+def test_what_a_killed_agent_had_is_soon_taken_over(tmp_path: Path, servers: str) -> None:
+    async def scenario() -> None:
+        async with made(Fleet(tmp_path, servers, 1)) as fleet:
+            wait_as_by_default(fleet)
+            await (await fleet.start()).becomes("ready")
+            await fleet.kill()
+            await (await fleet.start()).becomes("ready", seconds=25)
+            await fleet.stop()
+
+    asyncio.run(scenario())
+
+
 def test_records_that_are_deleted_under_a_frozen_agent_are_told_of(
     tmp_path: Path, servers: str
 ) -> None:
     async def scenario() -> None:
         async with made(Fleet(tmp_path, servers, 1)) as fleet:
-            patient = fleet.file.read_text().replace('session_timeout = "2s"', "")
-            fleet.file.write_text(patient)
+            wait_as_by_default(fleet)
             source = TopicPartition(fleet.config.kafka.input, 0)
             agent = await fleet.start()
             await agent.becomes("ready")
