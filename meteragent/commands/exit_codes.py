@@ -1,6 +1,7 @@
 """How a command ends: one line per problem, and a code that scripts can tell apart."""
 
 import sys
+from collections.abc import Callable
 from enum import IntEnum
 from errno import EACCES, EDQUOT, EFBIG, ENOSPC
 from typing import Self
@@ -72,11 +73,16 @@ def code_of(error: BaseException) -> Exit:
     return Exit.UNAVAILABLE if retriable else code
 
 
-def report(error: BaseException) -> Exit:
-    """Say on standard error what went wrong, without a traceback; answer with the code."""
+def _to_people(line: str) -> None:
+    sys.stderr.write(f"meteragent: {line}\n")
+
+
+def report(error: BaseException, say: Callable[[str], object] = _to_people) -> Exit:
+    """Say what went wrong, line by line, without a traceback; answer with the code."""
     code = code_of(error)
     if code not in {Exit.INTERRUPTED, Exit.PIPE}:
-        sys.stderr.writelines(f"meteragent: {line}\n" for line in _words(error).splitlines())
+        for line in _words(error).splitlines():
+            say(line)
     return code
 
 

@@ -152,7 +152,9 @@ class Kafka(Settings):
         default="meter.policies",
     )
     session_timeout: SomeTime = setting(
-        "Silence after which the group takes an instance for dead.", default="45s"
+        "Silence after which the group takes an instance for dead: for as long, its partitions "
+        "stand still after a kill.",
+        default="10s",
     )
     rebalance_timeout: SomeTime = setting(
         "How long the group waits for instances to let their partitions go: longer than "

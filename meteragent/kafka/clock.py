@@ -36,7 +36,7 @@ APPEND_TIME = 1
 """How aiokafka numbers timestamps that are the broker's word."""
 EVERY_SECONDS = 1.0
 PATIENCE_SECONDS = 5.0
-LAST_RETRY_SECONDS = 15.0
+LAST_RETRY_SECONDS = 5.0
 FRESH_SECONDS = 10.0
 """Brokers may set their clocks: what they said longer ago says nothing."""
 LEAST_SKEW_SECONDS = 1.0

@@ -6,6 +6,7 @@ series, gauges    what is counted, and what is looked at when somebody asks
 balances    where budgets stand
 recent      what happened lately
 metrics     events -> counters, log lines
+remarks     errors of Kafka's clients, in words of ours
 log, trace  lines that hold no reading
 http_message, web, status    the page for people, and how it is served
 notify      the service manager is told that there is progress

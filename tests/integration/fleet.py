@@ -123,6 +123,13 @@ async def watching(servers: str) -> AsyncIterator[tuple[AIOKafkaConsumer, AIOKaf
         await admin.close()
 
 
+def reasons(said: str) -> list[str]:
+    """Why a command ended: after its name, or in the last lines of the agent's log."""
+    lines = said.splitlines()
+    plain = [line.removeprefix("meteragent: ") for line in lines if line.startswith("meteragent: ")]
+    return plain + [json.loads(line)["message"] for line in lines if '"agent ended"' in line]
+
+
 @dataclass
 class Agent:
     """One process."""
