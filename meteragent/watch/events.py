@@ -112,6 +112,7 @@ class ClockCompared:
     ahead: float
     """By how many seconds, at least, this machine's is ahead; a negative number if it is behind."""
     agrees: bool
+    """Whether that is no more than may be."""
 
 
 @dataclass(frozen=True, slots=True)
