@@ -97,12 +97,17 @@ class Rebalanced:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentFailed:
-    """Kafka cannot be used at all; the agent starts over after a while."""
+class TriedAgain:
+    """Something went wrong that is tried again after a while."""
 
     error: BaseException
     retry_in: float
-    """Seconds until it starts over."""
+    """Seconds until then."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFailed(TriedAgain):
+    """Kafka cannot be used at all: the agent starts over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +121,8 @@ class ClockCompared:
 
 
 @dataclass(frozen=True, slots=True)
-class ClockFailed:
-    """The brokers' time could not be learned; it is asked for again after a while."""
-
-    error: BaseException
-    retry_in: float
+class ClockFailed(TriedAgain):
+    """The brokers' time could not be learned: they are asked for it again."""
 
 
 Occurrence = (
