@@ -152,7 +152,7 @@ class BrokersClock:
         moved = abs(self._ahead - self._said) > self._most
         if differs != self._differs or (differs and moved):
             self._said = self._ahead
-            self._tell(ClockCompared(self._ahead, agrees=not differs))
+            self._tell(ClockCompared(self._ahead, self._most))
         self._differs = differs
 
 

@@ -116,8 +116,13 @@ class ClockCompared:
 
     ahead: float
     """By how many seconds, at least, this machine's is ahead; a negative number if it is behind."""
-    agrees: bool
-    """Whether that is no more than may be."""
+    most: float
+    """By how many they may differ."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether they differ by no more than they may."""
+        return abs(self.ahead) <= self.most
 
 
 @dataclass(frozen=True, slots=True)

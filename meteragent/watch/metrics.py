@@ -77,8 +77,8 @@ class Monitor:
                 self._restored(event)
             case e.PartitionFailed() | e.AgentFailed() | e.ClockFailed():
                 self._failed(event)
-            case e.ClockCompared(ahead, agrees):
-                self._compared(ahead, agrees=agrees)
+            case e.ClockCompared(ahead):
+                self._compared(ahead, agrees=event.agrees)
             case e.Rebalanced(partitions):
                 self.series.rebalances.inc()
                 _log.info("rebalanced", partitions=partitions)

@@ -232,8 +232,8 @@ def test_an_event_is_one_line_at_most_and_some_series_know_of_it(event: Occurren
 def test_a_clock_that_is_wrong_is_said_as_an_error_and_one_that_was_set_is_not() -> None:
     monitor = Monitor(config())
     with capture_logs() as lines:
-        monitor.tell(ClockCompared(3600.0004, agrees=False))
-        monitor.tell(ClockCompared(0.0, agrees=True))
+        monitor.tell(ClockCompared(3600.0004, 10.0))
+        monitor.tell(ClockCompared(0.0, 10.0))
     assert lines == [
         {"event": "clock differs from the brokers'", "ahead": 3600.0, "log_level": "error"},
         {"event": "clock agrees with the brokers' again", "ahead": 0.0, "log_level": "info"},
