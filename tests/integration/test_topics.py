@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
+SENDERS_TIME = {"message_timestamp_type": "CreateTime"}
+STAMPED = "--add-config message.timestamp.type=LogAppendTime"
 METERS = [f"meter-{i}" for i in range(60)]
 
 
@@ -110,8 +112,8 @@ def test_topics_that_are_made_are_fit(config: Config) -> None:
         ("ledger", {"cleanup_policy": "delete"}, "what is in it would be deleted"),
         ("input", {"cleanup_policy": "compact"}, "readings would vanish"),
         ("input", {"retention_ms": "5000"}, "keeps records for 5s, open windows need 10s"),
-        ("input", {"message_timestamp_type": "CreateTime"}, "kafka.trust_timestamps = true"),
-        ("ledger", {"message_timestamp_type": "CreateTime"}, "agents would not learn the brokers'"),
+        ("input", SENDERS_TIME, f"run `{{stamp}} {STAMPED}`, or write kafka.trust_timestamps"),
+        ("ledger", SENDERS_TIME, f"by which windows close; run `{{stamp}} {STAMPED}`"),
         ("output", {"max_message_bytes": "2000"}, "takes records of 2000 bytes, a release of"),
         ("ledger", {"max_message_bytes": "1000"}, "takes records of 1000 bytes, an account of"),
     ],
@@ -122,7 +124,10 @@ def test_settings_that_break_the_promise_are_refused(
     async def scenario() -> None:
         await topics.create(config, Clients(config.kafka), partitions=1, replication=1)
         await alter(config, getattr(config.kafka, stream), **settings)
-        assert said in await refused(config)
+        topic = getattr(config.kafka, stream)
+        [server] = config.kafka.bootstrap_servers
+        stamp = f"kafka-configs.sh --bootstrap-server {server} --alter --topic {topic}"
+        assert said.format(stamp=stamp) in await refused(config)
 
     asyncio.run(scenario())
 
