@@ -83,7 +83,10 @@ class PolicySettings(Settings):
         "How long after its end a window waits for late readings.", '"30s"', default="30s"
     )
     idle: Duration = setting(
-        "How much longer it waits for a meter that is silent.", '"5m"', default="5m"
+        "How much longer it waits for a meter that is silent; for every meter, where presence is "
+        "private.",
+        '"5m"',
+        default="5m",
     )
     minimum: Power = setting(
         "The lowest reading; lower ones count as this. Negative for export.", '"0W"', default="0W"
@@ -110,7 +113,10 @@ class PolicySettings(Settings):
         default=None,
     )
     presence: Literal["public", "private"] = setting(
-        "Whether anybody may learn which readings are absent.", '"public"', default="public"
+        "Whether anybody may learn which readings are absent. If not, windows close by the clock "
+        "of all meters of a partition alone, and empty ones are released too.",
+        '"public"',
+        default="public",
     )
     on_exhausted: Literal["suppress", "partial"] = setting(
         "What happens to a window that the budget does not cover: nothing of it is released, or "

@@ -32,6 +32,8 @@ AROUND_A_RECORD = 2**10
 """Bytes of a batch of one record that are not its value: its key, and what Kafka adds."""
 _MOST = "max.message.bytes"
 _STAMPED_BY = "message.timestamp.type"
+_AHEAD = "message.timestamp.after.max.ms"
+_KEPT = "retention.ms"
 SOON = 100
 COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"}
 
@@ -63,15 +65,22 @@ async def admin(clients: Clients) -> AsyncIterator[AIOKafkaAdminClient]:
 async def create(config: Config, clients: Clients, partitions: int, replication: int) -> list[str]:
     """Make the topics that do not exist; answer with their names."""
     kafka = config.kafka
+    kept = max(7 * 86_400_000, 4 * config.retention)
     input_settings = {
         # When a record was written is the broker's word, not the sender's: a reading from
         # the future is told by it, and retention of a replay counts from today.
         _STAMPED_BY: "LogAppendTime",
-        "retention.ms": str(max(7 * 86_400_000, 4 * config.retention)),
+        _KEPT: str(kept),
+    }
+    output_settings = {
+        # A release is as old as its window: when it was written would tell when meters were
+        # heard. So it is kept longer than what it may be made of.
+        _STAMPED_BY: "CreateTime",
+        _KEPT: str(2 * kept),
     }
     wanted = [
         NewTopic(kafka.input, partitions, replication, topic_configs=input_settings),
-        NewTopic(kafka.output, partitions, replication),
+        NewTopic(kafka.output, partitions, replication, topic_configs=output_settings),
         NewTopic(kafka.ledger, partitions, replication, topic_configs=COMPACTED),
         NewTopic(kafka.rejected, partitions, replication),
         NewTopic(kafka.policies, 1, replication, topic_configs=COMPACTED),
@@ -190,14 +199,49 @@ def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
             f"ahead would close everybody's windows; set {_STAMPED_BY}=LogAppendTime, or write "
             "kafka.trust_timestamps = true"
         )
-    problems += [*_too_small(config, topics)]
-    kept = int(settings.get("retention.ms", FOREVER))
+    problems += [*_too_small(config, topics), *_other_times(config, topics)]
+    kept = int(settings.get(_KEPT, FOREVER))
     if kept != FOREVER and kept < config.retention:
         problems.append(
             f"kafka.input: {kafka.input} keeps records for {format_duration(kept)}, open windows "
             f"need {format_duration(config.retention)}; raise retention.ms"
         )
     return problems
+
+
+def _other_times(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:
+    """Where releases could not carry the ends of their windows as their time."""
+    kafka = config.kafka
+    settings = topics[kafka.output].settings if kafka.output in topics else {}
+    if settings.get(_STAMPED_BY) == "LogAppendTime":
+        yield (
+            f"kafka.output: records of {kafka.output} would carry the time of writing, not the end "
+            f"of their window, and so tell when meters were heard; set {_STAMPED_BY}=CreateTime"
+        )
+    if int(settings.get(_AHEAD, config.agent.max_skew)) < config.agent.max_skew:
+        yield (
+            f"kafka.output: {kafka.output} refuses records that are {settings[_AHEAD]} ms ahead, "
+            f"windows may end agent.max_skew ahead; raise {_AHEAD}"
+        )
+
+
+async def short_lived(clients: Clients) -> list[str]:
+    """Where releases may be deleted before anybody could read them."""
+    kafka = clients.kafka
+    async with admin(clients) as client:
+        topics = await describe(client, kafka)
+    source, output = (
+        int(topics[name].settings.get(_KEPT, FOREVER)) for name in (kafka.input, kafka.output)
+    )
+    if output == FOREVER or FOREVER < source <= output:
+        return []
+    kept = "for ever" if source == FOREVER else f"for {format_duration(source)}"
+    warning = (
+        f"releases are kept for {format_duration(output)} from the end of their windows, readings "
+        f"{kept}: what is released of older ones, after a pause or in a replay, is deleted at "
+        f"once; raise {_KEPT}"
+    )
+    return [warning]
 
 
 def _too_small(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:

@@ -46,7 +46,7 @@ class Cohort:
     def __init__(self, assigned: Assigned, key: NoiseKey) -> None:
         self.prefix = assigned.prefix
         self.policy = assigned.policy
-        self.store = Store(self.policy)
+        self.store = Store(self.policy, self._by_name)
         self.ledger = Ledger(self.policy.terms)
         self.meters: list[str] = []
         self._tags = np.empty((0, TAG_BYTES), dtype=np.uint8)
@@ -96,7 +96,10 @@ class Cohort:
         releases = Releases(
             self.policy, meters, starts, granted, withheld.tolist(), present, values, unbiased
         )
-        return Step(releases, self._accounts(closed.rows))
+        return Step(releases, self._accounts(closed.rows), closed.moments, closed.dues)
+
+    def _by_name(self, rows: Integers) -> Integers:
+        return np.array(sorted(rows.tolist(), key=self.meters.__getitem__), dtype=np.int64)
 
     def _pay(self, rows: Integers, starts: Integers, present: Mask) -> tuple[Integers, Integers]:
         """How many queries of each window are paid for, and why not all of them.

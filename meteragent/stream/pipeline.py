@@ -10,7 +10,7 @@ happened: open windows are filled again by the same records, and decided ones st
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress, count
 
 import numpy as np
@@ -20,15 +20,20 @@ from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.ledger_record import load_together
 from meteragent.stream.cohort import Assigned, Cohort, Holding
 from meteragent.stream.meters import longest_prefix, lookalikes, normal
+from meteragent.stream.order import Course
 from meteragent.stream.readings import Readings, Reason, Reject
 from meteragent.stream.records import Records
 from meteragent.stream.releases import Step
-from meteragent.stream.window import Tally
+from meteragent.stream.strips import Closed
+from meteragent.stream.window import WINDOWS_AT_ONCE, Tally
 
 __all__ = ["START", "Assigned", "Counts", "Holding", "Pipeline", "Position"]
 
 DAWN = -(2**62)
 """The clock of a partition from which nothing was read yet."""
+
+READINGS_AT_ONCE = 2**17
+"""Of a batch; so many windows may come of them, where windows are short."""
 
 MOST_TICKS = 100
 """More would not fit into what Kafka keeps beside an offset; no more fall into open windows."""
@@ -74,6 +79,7 @@ class Pipeline:
     ) -> None:
         longest_first = sorted(assigned, key=lambda a: -len(a.prefix))
         self._cohorts = [Cohort(a, key) for a in longest_first]
+        self._presence_is_public = all(a.policy.presence == "public" for a in assigned)
         self._max_skew = max_skew
         self._max_meters = max_meters
         self._name: Callable[[str], str] = normal if normalise_ids else str
@@ -82,6 +88,7 @@ class Pipeline:
         self._clock = start.clock
         self._processed = start.offset
         self._known_until = start.processed
+        self._stage = 0
         self._ticked: list[tuple[int, int]] = []
         self._announced = list(start.ticks)
         self.counts = Counts()
@@ -119,20 +126,47 @@ class Pipeline:
         return counts
 
     def _feed(self, readings: Readings) -> Iterator[Step]:
+        """Take in records; by halves where much comes of them: a record alone is not divided."""
+        if len(readings.offsets) > 1 and self._makes_much(readings):
+            for half in readings.halves():
+                yield from self._feed(half)
+        else:
+            yield from self._feed_at_once(readings)
+
+    def _makes_much(self, readings: Readings) -> bool:
+        if len(readings.watts) > READINGS_AT_ONCE:
+            return True
+        if self._presence_is_public:  # no more windows close than hold anything
+            return False
+        clock = int(readings.ends[~readings.ahead(self._max_skew)].max(initial=self._clock))
+        since, runs = int(readings.starts.min()), len(readings.starts)
+        windows = sum(cohort.store.ahead(clock, since, runs) for cohort in self._cohorts)
+        return windows > WINDOWS_AT_ONCE
+
+    def _feed_at_once(self, readings: Readings) -> Iterator[Step]:
         again = readings.next_offset <= self._known_until
         counts = Counts() if again else self.counts
         counts.rejects += readings.rejects
         homes = self._admit(readings, counts)
-        for cohort, records in self._records(readings, homes):
-            for closed in cohort.store.add(records, counts.tally):
-                yield cohort.decide(closed)
+        course = Course.of_tick(self._clock, self._processed)
+        self._stage += 1
+        if (homes >= 0).any():
+            admitted = homes >= 0
+            readings, homes = readings.kept(admitted), homes[admitted]
+            clocks = np.maximum(np.maximum.accumulate(readings.ends), self._clock)
+            course = course.moved(clocks, readings.offsets)
+            for number, records in self._records(readings, homes, course):
+                for closed in self._cohorts[number].store.add(records, course, counts.tally):
+                    yield self._decided(number, closed)
+            self._clock = int(clocks[-1])
         self._processed = readings.next_offset
-        yield from self._advance()
+        yield from self._advance(course)
 
     def tick(self, now: int) -> Iterator[Step]:
         """Let the wall clock close windows. Precondition: every record there is was fed."""
         self._clock = max(self._clock, now)
-        yield from self._advance()
+        self._stage += 1
+        yield from self._advance(Course.of_tick(self._clock, self._processed))
 
     def announce(self, now: int) -> bool:
         """Let the wall clock close windows, but not yet: answer whether a tick is to be kept.
@@ -182,14 +216,23 @@ class Pipeline:
         """What is held for each policy, to be looked at and not to be changed."""
         return [cohort.holding() for cohort in self._cohorts]
 
-    def _advance(self) -> Iterator[Step]:
-        for cohort in self._cohorts:
-            for closed in cohort.store.advance(self._clock):
-                yield cohort.decide(closed)
+    def _advance(self, course: Course) -> Iterator[Step]:
+        """Come to the clock: at once, or in stages where too many windows would close."""
+        clock = DAWN
+        while clock < self._clock:
+            clock = min(cohort.store.at_once(self._clock, clock) for cohort in self._cohorts)
+            for number, cohort in enumerate(self._cohorts):
+                for closed in cohort.store.advance(clock, course):
+                    yield self._decided(number, closed)
+                    self._stage += cohort.store.in_order
+            self._stage += clock < self._clock
+
+    def _decided(self, number: int, closed: Closed) -> Step:
+        return replace(self._cohorts[number].decide(closed), cohort=number, stage=self._stage)
 
     def _admit(self, readings: Readings, counts: Counts) -> Integers:
         """The home of each run, or a negative number where it has none and was rejected."""
-        future = readings.ends > readings.timestamps + self._max_skew
+        future = readings.ahead(self._max_skew)
         homes = np.where(future, _FUTURE, self._homes_of(readings.meters, future))
         for run in np.flatnonzero(homes < 0).tolist():
             reason = _REASONS[int(homes[run])]
@@ -237,16 +280,10 @@ class Pipeline:
         """How many meters it knows whose ids differ from another's by their spelling alone."""
         return lookalikes(self._homes)
 
-    def _records(self, readings: Readings, homes: Integers) -> Iterator[tuple[Cohort, Records]]:
-        """The admitted records of each cohort; moves the clock on."""
-        admitted = homes >= 0
-        if not admitted.all():
-            readings, homes = readings.chosen(admitted, [], readings.next_offset), homes[admitted]
-        if not len(homes):
-            return
-        clock = np.maximum(np.maximum.accumulate(readings.ends), self._clock)
-        before = np.concatenate([[self._clock], clock[:-1]])
-        self._clock = int(clock[-1])
+    def _records(
+        self, readings: Readings, homes: Integers, course: Course
+    ) -> Iterator[tuple[int, Records]]:
+        """The records of each cohort, by its number. Precondition: all were admitted."""
         rows, cohort_of = np.divmod(homes, len(self._cohorts))
         for number, cohort in enumerate(self._cohorts):
             mine = np.flatnonzero(cohort_of == number)
@@ -254,7 +291,7 @@ class Pipeline:
                 records = Records(
                     rows,
                     readings.offsets,
-                    before,
+                    course.clocks[:-1],
                     readings.starts,
                     readings.intervals,
                     readings.counts,
@@ -262,7 +299,7 @@ class Pipeline:
                     cohort.store.policy.domain.levels(readings.watts),
                     np.zeros_like(rows),
                 )
-                yield cohort, records if len(mine) == len(homes) else records.where(mine)
+                yield number, records if len(mine) == len(homes) else records.where(mine)
 
 
 _FUTURE, _NO_POLICY, _TOO_MANY_METERS = -1, -2, -3

@@ -88,7 +88,7 @@ class ExactCohort(cohort.Cohort):
         meters = [self.meters[row] for row in closed.rows.tolist()]
         withheld = [Withheld.NOTHING] * len(meters)
         columns = (starts, granted, withheld, present, values, values)
-        return Step(Releases(self.policy, meters, *columns), [])
+        return Step(Releases(self.policy, meters, *columns), [], closed.moments, closed.dues)
 
 
 def exact() -> None:

@@ -1,4 +1,4 @@
-"""What files give without Kafka, the same records give through it: release for release.
+"""What files give without Kafka, the same records give through it: release for release, in order.
 
 A file is a partition: meters share its clock, as far as they are silent.
 """
@@ -8,22 +8,17 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
 
 from meteragent.cli import main
 from meteragent.commands.exits import Exit
 from meteragent.config import Config, load
 from meteragent.kafka.agent import Agent
 from tests.files.given import CONFIGURATION, lively, write_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 pytestmark = pytest.mark.integration
 
@@ -34,13 +29,6 @@ def configured(kafka: str, name: str) -> str:
     topics = ("group", "input", "output", "ledger", "rejected", "policies")
     names = "\n".join(f'{topic} = "{name}.{topic}"' for topic in topics)
     return f'{CONFIGURATION}[kafka]\nbootstrap_servers = ["{kafka}"]\n{names}\n'
-
-
-def per_meter(documents: Iterable[bytes]) -> dict[str, list[bytes]]:
-    found = defaultdict(list)
-    for document in documents:
-        found[json.loads(document)["meter_id"]].append(document)
-    return found
 
 
 def partition_of(line: bytes, partitions: int) -> int:
@@ -59,23 +47,28 @@ async def produce(config: Config, partitions: int, lines: list[bytes]) -> None:
         await producer.flush()
 
 
-def through_files(partitions: int, lines: list[bytes]) -> list[bytes]:
+Published = dict[int, list[tuple[int, bytes]]]
+"""Partition -> its releases, in their order, with the ends of their windows."""
+
+
+def through_files(partitions: int, lines: list[bytes]) -> Published:
     """All releases of a file for each partition, with one ledger."""
-    read = []
+    read: Published = {}
     for number in range(partitions):
         mine = [line for line in lines if partition_of(line, partitions) == number]
         Path(f"{number}.jsonl").write_bytes(b"\n".join(mine))
         out = f"{number}.out"
         files = [f"{number}.jsonl", "-o", out, "--ledger", "spend.db"]
         assert main(["sanitize", *files, "-c", "agent.toml"]) == Exit.OK
-        read += Path(out).read_bytes().splitlines()
+        documents = Path(out).read_bytes().splitlines()
+        read[number] = [(json.loads(text)["window_end"], text) for text in documents]
     return read
 
 
 async def through_kafka(
     config: Config, partitions: int, lines: list[bytes], count: int
-) -> list[bytes]:
-    """All releases of an agent that starts when the readings are there."""
+) -> Published:
+    """All releases of an agent that starts when the readings are there, with their times."""
     await produce(config, partitions, lines)
     agent = Agent(config, config.agent.noise_key(), lambda _: None)
     running = asyncio.create_task(agent.run())
@@ -87,14 +80,17 @@ async def through_kafka(
     await consumer.start()
     try:
         consumer.assign([TopicPartition(config.kafka.output, p) for p in range(partitions)])
-        read: list[bytes] = []
+        found: list[ConsumerRecord] = []
         with suppress(TimeoutError):
             async with asyncio.timeout(60):
-                while len(read) < count:
-                    read.append((await consumer.getone()).value)
+                while len(found) < count:
+                    found.append(await consumer.getone())
         with suppress(TimeoutError):  # and no more than these
             async with asyncio.timeout(2):
-                read.append((await consumer.getone()).value)
+                found.append(await consumer.getone())
+        read: Published = {number: [] for number in range(partitions)}
+        for record in found:
+            read[record.partition].append((record.timestamp, record.value))
         return read
     finally:
         await consumer.stop()
@@ -115,6 +111,6 @@ def test_files_give_what_kafka_gives(
     assert main(create) == Exit.OK
 
     config = load(tmp_path / "agent.toml", {})
-    read = asyncio.run(through_kafka(config, partitions, lines, len(expected)))
-    assert len(expected) > 200
-    assert per_meter(read) == per_meter(expected)
+    count = sum(map(len, expected.values()))
+    assert count > 200
+    assert asyncio.run(through_kafka(config, partitions, lines, count)) == expected

@@ -112,6 +112,8 @@ def test_topics_that_are_made_are_fit(config: Config) -> None:
         ("input", {"retention_ms": "5000"}, "keeps records for 5s, open windows need 10s"),
         ("input", {"message_timestamp_type": "CreateTime"}, "kafka.trust_timestamps = true"),
         ("output", {"max_message_bytes": "2000"}, "takes records of 2000 bytes, a release of"),
+        ("output", {"message_timestamp_type": "LogAppendTime"}, "=CreateTime"),
+        ("output", {"message_timestamp_after_max_ms": "99"}, "may end agent.max_skew ahead"),
         ("ledger", {"max_message_bytes": "1000"}, "takes records of 1000 bytes, an account of"),
     ],
 )
@@ -122,6 +124,23 @@ def test_settings_that_break_the_promise_are_refused(
         await topics.create(config, Clients(config.kafka), partitions=1, replication=1)
         await alter(config, getattr(config.kafka, stream), **settings)
         assert said in await refused(config)
+
+    asyncio.run(scenario())
+
+
+def test_releases_that_are_deleted_before_their_readings_are_warned_of(config: Config) -> None:
+    async def scenario() -> None:
+        clients = Clients(config.kafka)
+        await topics.create(config, clients, partitions=1, replication=1)
+        assert await topics.short_lived(clients) == []
+        await alter(config, config.kafka.input, retention_ms=str(15 * 86_400_000))
+        (warning,) = await topics.short_lived(clients)
+        assert "kept for 14d from the end of their windows, readings for 15d" in warning
+        await alter(config, config.kafka.input, retention_ms="-1")
+        (warning,) = await topics.short_lived(clients)
+        assert "readings for ever" in warning
+        await alter(config, config.kafka.output, retention_ms="-1")
+        assert await topics.short_lived(clients) == []
 
     asyncio.run(scenario())
 

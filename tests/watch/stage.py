@@ -23,6 +23,8 @@ from tests.given import KEY
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from meteragent.kafka.outbox import Record
+
 MINUTE = 60_000
 BEGIN = 1_763_424_000_000  # a whole hour, and a whole day
 
@@ -58,7 +60,7 @@ on_exhausted = "partial"
 
 
 @dataclass(frozen=True)
-class Record:
+class Read:
     """A message as Kafka hands it over."""
 
     value: bytes
@@ -82,6 +84,8 @@ class Stage:
         self.stood_still = 0.25
         self.fingerprint = KEY.fingerprint
         self.behind = dict.fromkeys(range(partitions), 0)
+        self.published: list[Record] = []
+        """What was committed, in its order."""
         self._intakes: dict[int, Intake] = {}
         self._offsets: dict[int, int] = dict.fromkeys(range(partitions), 0)
         self.monitor.watch(self)
@@ -114,7 +118,7 @@ class Stage:
         """Records come in."""
         records = []
         for value in values:
-            records.append(Record(value, self._offsets[partition], int(self.now * 1000)))
+            records.append(Read(value, self._offsets[partition], int(self.now * 1000)))
             self._offsets[partition] += 1
         asyncio.run(self._intakes[partition].take(records))
 
@@ -122,6 +126,7 @@ class Stage:
         """What was decided is committed; answers with how many windows that were."""
         self.monitor.tell(PartitionMoved(partition, State.COMMITTING))
         outbox, _ = asyncio.run(self._intakes[partition].empty())
+        self.published += outbox.releases
         self.monitor.tell(TransactionEnded(partition, len(outbox.releases), seconds))
         self.monitor.tell(PartitionMoved(partition, State.RUNNING))
         return len(outbox.releases)
