@@ -32,6 +32,7 @@ def _topics(config: Config) -> None:
 
     clients = Clients(config.kafka)
     asyncio.run(topics.refuse_unfit(config, clients))
+    _warn(config.kafka.output, asyncio.run(topics.short_lived(clients)))
     if not config.agent.normalise_ids:
         known = asyncio.run(ledger_topic.everybody(clients))
         _warn(config.kafka.ledger, advice.of_ids(lookalikes(known)))

@@ -95,7 +95,11 @@ class PolicySettings(Settings):
     grace: Duration = setting(
         "How long after its end a window waits for late readings.", default="30s"
     )
-    idle: Duration = setting("How much longer it waits for a meter that is silent.", default="5m")
+    idle: Duration = setting(
+        "How much longer it waits for a meter that is silent; for every meter, where presence is "
+        "private.",
+        default="5m",
+    )
     minimum: Power = setting(
         "The lowest reading; lower ones count as this. Negative for export.", default="0W"
     )
@@ -134,8 +138,9 @@ class PolicySettings(Settings):
         default=None,
     )
     presence: Presence = setting(
-        "Whether anybody may learn which readings are absent. Where it is private, every window of "
-        "a known meter is released, an empty one as if it held 0 W throughout.",
+        "Whether anybody may learn which readings are absent. If not, windows close by the clock "
+        "of all meters of a partition alone, and every window of a known meter is released, an "
+        "empty one as if it held 0 W throughout.",
         default="public",
     )
     on_exhausted: OnExhausted = setting(

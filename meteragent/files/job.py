@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from meteragent.config import Config
-from meteragent.errors import InputDamaged, InputReplaced
+from meteragent.errors import InputDamaged, InputReplaced, InvalidSetting
 from meteragent.files.ledger import Resume, SqliteLedger
 from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Sink
@@ -27,7 +27,7 @@ from meteragent.formats.json_one import LATEST
 from meteragent.formats.lines import LineReader, TableOptions, decoder_of
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Pipeline
-from meteragent.stream.releases import Step
+from meteragent.stream.releases import Document, Step, stages
 
 NEVER_IDLE = 2**45
 """Milliseconds by which no two clocks differ."""
@@ -73,6 +73,12 @@ class Job:
         self._encoder = encoder
         self._keep = keep
         self._longer_idle = NEVER_IDLE if by_meter else 0
+        if by_meter and any(p.presence == "private" for p in config.policies):
+            raise InvalidSetting(
+                "--by-meter",
+                "closes windows as each meter is heard, and presence is private",
+                "sort IN by time, and leave it out",
+            )
         self._say = say
         self._progress = progress
         self._wall = wall
@@ -173,15 +179,16 @@ class Job:
     # Releases out.
 
     def _write(self, steps: Iterable[Step]) -> None:
-        """In an order that does not depend on where a run began."""
-        documents: list[tuple[int, str, bytes]] = []
-        for step in steps:
-            documents += step.written(self._encoder.encode)
-            self._accounts.update(step.accounts)
-            self.totals.decide(step.releases)
-        if documents:
+        """In an order that does not depend on where a run or a block began."""
+        for stage in stages(steps):
+            documents: list[Document] = []
+            for step in stage:
+                documents += step.written(self._encoder.encode)
+                self._accounts.update(step.accounts)
+                self.totals.decide(step.releases)
             documents.sort()
-            self._sink.write(b"".join(document + b"\n" for *_, document in documents))
+            if documents:
+                self._sink.write(b"".join(document.text + b"\n" for document in documents))
 
     def _count(self, pipeline: Pipeline) -> None:
         counts = pipeline.counted()

@@ -2,6 +2,7 @@
 
 import asyncio
 from asyncio import Future
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from aiokafka import AIOKafkaProducer, TopicPartition
@@ -12,8 +13,8 @@ from meteragent.config.kafka import Kafka
 from meteragent.kafka.restore import metadata
 from meteragent.stream.pipeline import Position
 
-Record = tuple[bytes, bytes]
-"""(key, value)"""
+Record = tuple[bytes, bytes, int | None]
+"""(key, value, timestamp); without one it is that of the sending."""
 
 
 @dataclass(slots=True)
@@ -35,7 +36,7 @@ class Outbox:
 
     def ledger(self) -> list[Record]:
         """The ledger's records."""
-        return [(meter.encode(), account) for meter, account in self.accounts.items()]
+        return [(meter.encode(), account, None) for meter, account in self.accounts.items()]
 
 
 async def send_all(
@@ -70,7 +71,7 @@ async def send_all(
 
 
 async def send(
-    producer: AIOKafkaProducer, topic: str, partition: int, records: list[Record]
+    producer: AIOKafkaProducer, topic: str, partition: int, records: Sequence[Record]
 ) -> list[Future[object]]:
     """Hand records to the producer, whole batches at a time; answer what is to be awaited.
 
@@ -78,12 +79,12 @@ async def send(
     """
     futures = []
     batch = producer.create_batch()
-    for key, value in records:
-        if batch.append(key=key, value=value, timestamp=None) is None:
+    for key, value, timestamp in records:
+        if batch.append(key=key, value=value, timestamp=timestamp) is None:
             batch.close()
             futures.append(await producer.send_batch(batch, topic, partition=partition))
             batch = producer.create_batch()
-            batch.append(key=key, value=value, timestamp=None)
+            batch.append(key=key, value=value, timestamp=timestamp)
     if batch.record_count():
         batch.close()
         futures.append(await producer.send_batch(batch, topic, partition=partition))

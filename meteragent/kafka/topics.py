@@ -33,6 +33,8 @@ AROUND_A_RECORD = 2**10
 _MOST = "max.message.bytes"
 _STAMPED_BY = "message.timestamp.type"
 _SENDERS, _BROKERS = "CreateTime", "LogAppendTime"
+_AHEAD = "message.timestamp.after.max.ms"
+_KEPT = "retention.ms"
 SOON = 100
 COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"}
 LEDGER = {
@@ -69,15 +71,25 @@ async def admin(clients: Clients) -> AsyncIterator[AIOKafkaAdminClient]:
 async def create(config: Config, clients: Clients, partitions: int, replication: int) -> list[str]:
     """Make the topics that do not exist; answer with their names."""
     kafka = config.kafka
+    kept = max(7 * 86_400_000, 4 * config.retention)
     input_settings = {
         # When a record was written is the broker's word, not the sender's: a reading from
         # the future is told by it, and retention of a replay counts from today.
         _STAMPED_BY: _BROKERS,
-        "retention.ms": str(max(7 * 86_400_000, 4 * config.retention)),
+        _KEPT: str(kept),
+    }
+    output_settings = {
+        # A release is as old as its window: when it was written would tell when meters were
+        # heard. So it is kept longer than what it may be made of.
+        _STAMPED_BY: _SENDERS,
+        _KEPT: str(2 * kept),
     }
     wanted = [
         NewTopic(kafka.input, partitions, replication, topic_configs=input_settings),
-        *(NewTopic(output, partitions, replication) for output in kafka.outputs),
+        *(
+            NewTopic(output, partitions, replication, topic_configs=output_settings)
+            for output in kafka.outputs
+        ),
         NewTopic(kafka.ledger, partitions, replication, topic_configs=LEDGER),
         NewTopic(kafka.rejected, partitions, replication),
         NewTopic(kafka.policies, 1, replication, topic_configs=COMPACTED),
@@ -194,8 +206,8 @@ def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
             f"kafka.input: {kafka.input} is compacted: readings would vanish; set "
             "cleanup.policy=delete"
         )
-    problems += [*_too_small(config, topics)]
-    kept = int(settings.get("retention.ms", FOREVER))
+    problems += [*_too_small(config, topics), *_other_times(config, topics)]
+    kept = int(settings.get(_KEPT, FOREVER))
     if kept != FOREVER and kept < config.retention:
         problems.append(
             f"kafka.input: {kafka.input} keeps records for {format_duration(kept)}, open windows "
@@ -232,6 +244,41 @@ def _stamp(kafka: Kafka, topic: str) -> str:
         f"run `kafka-configs.sh --bootstrap-server {kafka.bootstrap_servers[0]} --alter --topic "
         f"{topic} --add-config {_STAMPED_BY}={_BROKERS}`"
     )
+
+
+def _other_times(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:
+    """Where releases could not carry the ends of their windows as their time."""
+    for output in config.kafka.outputs:
+        settings = topics[output].settings if output in topics else {}
+        if settings.get(_STAMPED_BY) == _BROKERS:
+            yield (
+                f"kafka.output: records of {output} would carry the time of writing, not the end "
+                f"of their window, and so tell when meters were heard; set {_STAMPED_BY}={_SENDERS}"
+            )
+        if int(settings.get(_AHEAD, config.agent.max_skew)) < config.agent.max_skew:
+            yield (
+                f"kafka.output: {output} refuses records that are {settings[_AHEAD]} ms ahead, "
+                f"windows may end agent.max_skew ahead; raise {_AHEAD}"
+            )
+
+
+async def short_lived(clients: Clients) -> list[str]:
+    """Where releases may be deleted before anybody could read them."""
+    kafka = clients.kafka
+    async with admin(clients) as client:
+        topics = await describe(client, kafka)
+    source = int(topics[kafka.input].settings.get(_KEPT, FOREVER))
+    lasting = (int(topics[name].settings.get(_KEPT, FOREVER)) for name in kafka.outputs)
+    output = min((kept for kept in lasting if kept != FOREVER), default=FOREVER)
+    if output == FOREVER or FOREVER < source <= output:
+        return []
+    kept = "for ever" if source == FOREVER else f"for {format_duration(source)}"
+    warning = (
+        f"releases are kept for {format_duration(output)} from the end of their windows, readings "
+        f"{kept}: what is released of older ones, after a pause or in a replay, is deleted at "
+        f"once; raise {_KEPT}"
+    )
+    return [warning]
 
 
 def _too_small(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from meteragent.privacy.exact import NANO, decimal, nano
 from meteragent.privacy.mechanism import Mechanism, decay, shared
 from meteragent.privacy.query import Query, query
 from meteragent.privacy.terms import Terms
-from meteragent.privacy.windows import Windows
+from meteragent.privacy.windows import Some, Windows
 
 RELEASE_SCHEMA = "meteragent.release/1"
 POLICY_SCHEMA = "meteragent.policy/1"
@@ -65,7 +65,8 @@ class Policy:
     """Times are in milliseconds, `budget` in nano-units per watt.
 
     Windows of length `size` start every `hop` and have a slot for every `interval`. One closes
-    `grace` after its end by the meter's own clock, or `grace + idle` by its partition's.
+    `grace` after its end by the meter's own clock, or `grace + idle` by its partition's: where
+    presence is private by its partition's alone.
     """
 
     domain: Domain
@@ -117,9 +118,18 @@ class Policy:
         """Readings per window."""
         return self.windows.slots
 
-    def closes(self, window: int) -> int:
+    def closes(self, window: Some) -> Some:
         """When a window is closed by its partition's clock, if nothing closed it before."""
         return self.windows.end(window) + self.grace + self.idle
+
+    @property
+    def patience(self) -> int:
+        """How long after its end a window still takes readings of its meter's own later times.
+
+        Where presence is private, what a meter sends closes none of its windows before the
+        clock of all closes everybody's: or else when a window closes would tell who was heard.
+        """
+        return self.grace + (self.idle if self.presence == "private" else 0)
 
     @property
     def needed(self) -> int:

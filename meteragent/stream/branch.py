@@ -1,5 +1,7 @@
 """One policy of a cohort: its windows, its ring of every account, and its releases."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask, counted, run_starts
@@ -18,11 +20,14 @@ _COLUMNS = 4  # of a meter besides its slots and buckets: head, spent, released_
 class Branch:
     """Closes windows of its meters, pays for them, and releases what is paid for."""
 
-    def __init__(self, assigned: Assigned, key: NoiseKey) -> None:
+    def __init__(
+        self, assigned: Assigned, key: NoiseKey, by_name: Callable[[Integers], Integers]
+    ) -> None:
+        """`by_name` puts rows in the order of their meters' names."""
         self.name = assigned.name
         self.policy = assigned.policy
         self.share = assigned.share
-        self.store = Store(self.policy)
+        self.store = Store(self.policy, by_name)
         self.ledger = Ledger(self.policy.terms)
         self._releaser = Releaser(self.policy, key)
 

@@ -36,7 +36,7 @@ class Cohort:
 
     def __init__(self, assigned: Sequence[Assigned], key: NoiseKey) -> None:
         self.prefix = assigned[0].prefix
-        self.branches = [Branch(one, key) for one in assigned]
+        self.branches = [Branch(one, key, self._by_name) for one in assigned]
         self._shares = [branch.share for branch in self.branches]
         self.meters: list[str] = []
         self._tags = np.empty((0, TAG_BYTES), dtype=np.uint8)
@@ -85,7 +85,11 @@ class Cohort:
         """Let one of the policies decide closed windows, and write the accounts down."""
         meters = [self.meters[row] for row in closed.rows.tolist()]
         releases = branch.decide(closed, meters, self._tags)
-        return Step(branch.name, releases, self._accounts(closed.rows))
+        accounts = self._accounts(closed.rows)
+        return Step(branch.name, releases, accounts, closed.moments, closed.dues)
+
+    def _by_name(self, rows: Integers) -> Integers:
+        return np.array(sorted(rows.tolist(), key=self.meters.__getitem__), dtype=np.int64)
 
     def _accounts(self, rows: Integers) -> list[tuple[str, bytes]]:
         """The accounts of meters as they are now, once each; rows come in runs."""

@@ -1,10 +1,10 @@
 """Where the slots of open windows are kept: a row per meter, all meters in one array.
 
 A *hop* is what lies between two window starts. A row begins with the first hop that is not
-decided, `begin`, and holds as many slots as a window and its grace take; what lies beyond is
-not in it yet. Slots go round in it: one stands where it always stands, whatever `begin` is.
-Of each hop the row remembers the record that first touched it, because the committed offset
-may not pass a record that an open window needs.
+decided, `begin`, and holds as many slots as a window and its wait for more take; what lies
+beyond is not in it yet. Slots go round in it: one stands where it always stands, whatever
+`begin` is. Of each hop the row remembers the record that first touched it, because the committed
+offset may not pass a record that an open window needs.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class OpenSlots:
 
     def __init__(self, policy: Policy) -> None:
         self._windows = policy.windows
-        self.length = policy.windows.slots + -(-policy.grace // policy.interval)
+        self.length = policy.windows.slots + -(-policy.patience // policy.interval)
         self.hops = -(-self.length // policy.windows.hop_slots)
         """The most hops of one row that can be open at once."""
         self._levels = np.empty((0, self.length), dtype=policy.domain.dtype)

@@ -10,7 +10,7 @@ happened: open windows are filled again by the same records, and decided ones st
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress, count
 
 import numpy as np
@@ -20,35 +20,18 @@ from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.branch import Branch
 from meteragent.stream.cohort import Cohort, Holding
 from meteragent.stream.meters import Assigned, longest_prefix, lookalikes, normal
+from meteragent.stream.order import Course
+from meteragent.stream.position import DAWN, MOST_TICKS, START, Position
 from meteragent.stream.readings import Readings, Reason, Reject
 from meteragent.stream.records import Records
 from meteragent.stream.releases import Step
-from meteragent.stream.window import Tally
+from meteragent.stream.strips import Closed
+from meteragent.stream.window import WINDOWS_AT_ONCE, Store, Tally
 
-__all__ = ["START", "Assigned", "Counts", "Holding", "Pipeline", "Position"]
+__all__ = ["DAWN", "START", "Assigned", "Counts", "Holding", "Pipeline", "Position"]
 
-DAWN = -(2**62)
-"""The clock of a partition from which nothing was read yet."""
-
-MOST_TICKS = 100
-"""More would not fit into what Kafka keeps beside an offset; no more fall into open windows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """How far a partition has come, and from where it could be rebuilt."""
-
-    offset: int
-    """The oldest record that an open window still needs; the one to commit."""
-    clock: int
-    """The partition's event time before that record."""
-    processed: int
-    """One past the last record taken in."""
-    ticks: tuple[tuple[int, int], ...] = ()
-    """(processed, clock): ticks to be repeated when so many records have been taken in again."""
-
-
-START = Position(offset=0, clock=DAWN, processed=0)
+READINGS_AT_ONCE = 2**17
+"""Of a batch; so many windows may come of them, where windows are short."""
 
 
 @dataclass(slots=True)
@@ -73,6 +56,7 @@ class Pipeline:
         start: Position = START,
     ) -> None:
         self._cohorts = [Cohort(its, key) for its in _by_prefix(assigned)]
+        self._presence_is_public = all(a.policy.presence == "public" for a in assigned)
         self._max_skew = max_skew
         self._max_meters = max_meters
         self._name: Callable[[str], str] = normal if normalise_ids else str
@@ -81,6 +65,7 @@ class Pipeline:
         self._clock = start.clock
         self._processed = start.offset
         self._known_until = start.processed
+        self._stage = 0
         self._ticked: list[tuple[int, int]] = []
         self._announced = list(start.ticks)
         self.counts = Counts()
@@ -116,20 +101,47 @@ class Pipeline:
         return counts
 
     def _feed(self, readings: Readings) -> Iterator[Step]:
+        """Take in records; by halves where much comes of them: a record alone is not divided."""
+        if len(readings.offsets) > 1 and self._makes_much(readings):
+            for half in readings.halves():
+                yield from self._feed(half)
+        else:
+            yield from self._feed_at_once(readings)
+
+    def _makes_much(self, readings: Readings) -> bool:
+        if len(readings.watts) > READINGS_AT_ONCE:
+            return True
+        if self._presence_is_public:  # no more windows close than hold anything
+            return False
+        clock = int(readings.ends[~readings.ahead(self._max_skew)].max(initial=self._clock))
+        since, runs = int(readings.starts.min()), len(readings.starts)
+        windows = sum(store.ahead(clock, since, runs) for store in self._stores())
+        return windows > WINDOWS_AT_ONCE
+
+    def _feed_at_once(self, readings: Readings) -> Iterator[Step]:
         again = readings.next_offset <= self._known_until
         counts = Counts() if again else self.counts
         counts.rejects += readings.rejects
         homes = self._admit(readings, counts)
-        for cohort, branch, records in self._records(readings, homes):
-            for closed in branch.store.add(records, counts.tally):
-                yield cohort.decide(branch, closed)
+        course = Course.of_tick(self._clock, self._processed)
+        self._stage += 1
+        if (homes >= 0).any():
+            admitted = homes >= 0
+            readings, homes = readings.kept(admitted), homes[admitted]
+            clocks = np.maximum(np.maximum.accumulate(readings.ends), self._clock)
+            course = course.moved(clocks, readings.offsets)
+            for cohort, branch, records in self._records(readings, homes, course):
+                for closed in branch.store.add(records, course, counts.tally):
+                    yield self._decided(cohort, branch, closed)
+            self._clock = int(clocks[-1])
         self._processed = readings.next_offset
-        yield from self._advance()
+        yield from self._advance(course)
 
     def tick(self, now: int) -> Iterator[Step]:
         """Let the wall clock close windows. Precondition: every record there is was fed."""
         self._clock = max(self._clock, now)
-        yield from self._advance()
+        self._stage += 1
+        yield from self._advance(Course.of_tick(self._clock, self._processed))
 
     def announce(self, now: int) -> bool:
         """Let the wall clock close windows, but not yet: answer whether a tick is to be kept.
@@ -139,7 +151,7 @@ class Pipeline:
         same window would be released with another content. So the tick is committed first,
         with the position, and kept after that. Precondition: every record there is was fed.
         """
-        if not self._announced and any(branch.store.due(now) for _, branch in self._branches()):
+        if not self._announced and any(store.due(now) for store in self._stores()):
             self._announced.append((self._processed, now))
         return self.announced
 
@@ -164,8 +176,7 @@ class Pipeline:
 
     def position(self) -> Position:
         """Where to go on, once everything before has been published."""
-        stores = [branch.store for _, branch in self._branches()]
-        needed = [old for store in stores if (old := store.open_slots.oldest())]
+        needed = [old for store in self._stores() if (old := store.open_slots.oldest())]
         offset, clock = min(needed, default=(self._processed, self._clock))
         self._ticked = [tick for tick in self._ticked if tick[0] > offset][-MOST_TICKS:]
         ticks = (*self._ticked, *self._announced)
@@ -180,19 +191,31 @@ class Pipeline:
         """What is held for each policy, to be looked at and not to be changed."""
         return [holding for cohort in self._cohorts for holding in cohort.holdings()]
 
+    def _stores(self) -> Iterator[Store]:
+        return (branch.store for _, branch in self._branches())
+
     def _branches(self) -> Iterator[tuple[Cohort, Branch]]:
         for cohort in self._cohorts:
             for branch in cohort.branches:
                 yield cohort, branch
 
-    def _advance(self) -> Iterator[Step]:
-        for cohort, branch in self._branches():
-            for closed in branch.store.advance(self._clock):
-                yield cohort.decide(branch, closed)
+    def _advance(self, course: Course) -> Iterator[Step]:
+        """Come to the clock: at once, or in stages where too many windows would close."""
+        clock = DAWN
+        while clock < self._clock:
+            clock = min(store.at_once(self._clock, clock) for store in self._stores())
+            for cohort, branch in self._branches():
+                for closed in branch.store.advance(clock, course):
+                    yield self._decided(cohort, branch, closed)
+                    self._stage += branch.store.in_order
+            self._stage += clock < self._clock
+
+    def _decided(self, cohort: Cohort, branch: Branch, closed: Closed) -> Step:
+        return replace(cohort.decide(branch, closed), stage=self._stage)
 
     def _admit(self, readings: Readings, counts: Counts) -> Integers:
         """The home of each run, or a negative number where it has none and was rejected."""
-        future = readings.ends > readings.timestamps + self._max_skew
+        future = readings.ahead(self._max_skew)
         homes = np.where(future, _FUTURE, self._homes_of(readings.meters, future))
         for run in np.flatnonzero(homes < 0).tolist():
             reason = _REASONS[int(homes[run])]
@@ -241,17 +264,9 @@ class Pipeline:
         return lookalikes(self._homes)
 
     def _records(
-        self, readings: Readings, homes: Integers
+        self, readings: Readings, homes: Integers, course: Course
     ) -> Iterator[tuple[Cohort, Branch, Records]]:
-        """The admitted records of each cohort, for each of its policies; moves the clock on."""
-        admitted = homes >= 0
-        if not admitted.all():
-            readings, homes = readings.chosen(admitted, [], readings.next_offset), homes[admitted]
-        if not len(homes):
-            return
-        clock = np.maximum(np.maximum.accumulate(readings.ends), self._clock)
-        before = np.concatenate([[self._clock], clock[:-1]])
-        self._clock = int(clock[-1])
+        """The records of each cohort, for each of its policies. Precondition: all were admitted."""
         rows, cohort_of = np.divmod(homes, len(self._cohorts))
         for number, cohort in enumerate(self._cohorts):
             mine = np.flatnonzero(cohort_of == number)
@@ -259,7 +274,7 @@ class Pipeline:
                 records = Records(
                     rows,
                     readings.offsets,
-                    before,
+                    course.clocks[:-1],
                     readings.starts,
                     readings.intervals,
                     readings.counts,

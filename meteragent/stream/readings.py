@@ -105,6 +105,19 @@ class Readings:
             next_offset,
         )
 
+    def kept(self, runs: Mask) -> "Readings":
+        """Some of the runs, and none of the rejects."""
+        return self if runs.all() else self.chosen(runs, [], self.next_offset)
+
+    def ahead(self, skew: int) -> Mask:
+        """Which runs end later than so long after their records were written."""
+        ahead: Mask = self.ends > self.timestamps + skew
+        return ahead
+
+    def halves(self) -> Iterator["Readings"]:
+        """The first half of the runs, and the others. Precondition: there are two or more."""
+        return self.split(int(self.offsets[len(self.offsets) // 2]))
+
     def split(self, offset: int) -> Iterator["Readings"]:
         """What stands before an offset, and what from it on; whole if there is only one."""
         first = min([*self.offsets[:1].tolist(), *(r.offset for r in self.rejects[:1])], default=0)

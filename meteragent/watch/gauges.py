@@ -60,6 +60,8 @@ class Present:
         self, guarantees: Mapping[str, Guarantee], agent: Watched, fleet: Balances, recent: Recent
     ) -> None:
         self._guarantees = guarantees
+        self._public = {g.name for g in guarantees.values() if g.policy.presence == "public"}
+        """The policies under which anybody may learn which readings are absent."""
         self._agent = agent
         self._fleet = fleet
         self._recent = recent
@@ -105,11 +107,15 @@ class Present:
         )
 
     def _partitions(self) -> Iterator[Metric]:
-        clock = _by("partition_event_time_seconds", "The newest event time read.", "partition")
+        clock = _by(
+            "partition_event_time_seconds",
+            "The newest event time read; where presence is private, it is not told.",
+            "partition",
+        )
         done = _by("partition_processed_offset", "One past the last record taken in.", "partition")
         lag = _by("partition_lag_records", "Records after the last one taken in.", "partition")
         for partition, pipeline in sorted(self._agent.pipelines().items()):
-            if pipeline.clock != DAWN:
+            if pipeline.clock != DAWN and len(self._public) == len(self._guarantees):
                 clock.add_metric([str(partition)], pipeline.clock / _SECOND)
             done.add_metric([str(partition)], pipeline.position().processed)
         for partition, records in sorted(self._agent.lags().items()):
@@ -140,7 +146,10 @@ class Present:
                 ("meters_exhausted", "Meters that cannot pay for their next window."),
                 ("meters_low_budget", "Meters with a tenth of their budget or less."),
                 ("meter_memory_bytes", "What a meter takes in arrays."),
-                ("windows_open", "Windows not yet decided that hold readings."),
+                (
+                    "windows_open",
+                    "Windows not yet decided that hold readings, where presence is public.",
+                ),
                 (
                     "budget_exhaustion_seconds",
                     "Until a tenth of the meters cannot pay, at the present rate.",
@@ -157,7 +166,8 @@ class Present:
             standing = standings.get(digest, NOBODY)
             asking = self._recent.asking(guarantee.name)
             for name, value in _account(guarantee.policy, standing, asking).items():
-                per_policy[name].add_metric([guarantee.name], value)
+                if name != "windows_open" or guarantee.name in self._public:
+                    per_policy[name].add_metric([guarantee.name], value)
             remaining.add_metric(
                 [guarantee.name], *_shares(standing, standing.left / guarantee.policy.budget)
             )

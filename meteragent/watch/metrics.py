@@ -43,7 +43,7 @@ class Monitor:
         """Of each partition of ours."""
         guarantees = self.guarantees.values()
         self.series = Series({guarantee.name: guarantee.losses for guarantee in guarantees})
-        self._presence_is_public = all(g.policy.presence == "public" for g in guarantees)
+        self.presence_is_public = all(g.policy.presence == "public" for g in guarantees)
         self._uncommitted: dict[int, deque[e.WindowsDecided]] = {}
         """Of each partition, what waits for its commit."""
         self._late = 0
@@ -89,7 +89,7 @@ class Monitor:
             self.series.rejects.labels(reason.value).inc(count)
         now = self._wall()
         self.recent.bin(now).records += event.records
-        if self._presence_is_public:  # else which slots hold a reading is a secret
+        if self.presence_is_public:  # else which slots hold a reading is a secret
             self.series.readings.labels("late").inc(event.late)
             self.series.readings.labels("accepted").inc(event.accepted)
             self.series.readings.labels("duplicate").inc(event.duplicate)

@@ -127,7 +127,9 @@ class Status:
         rows = []
         for number, state in sorted(self._monitor.states.items()):
             pipeline = pipelines.get(number)
-            seen = pipeline.clock / 1000 if pipeline and pipeline.clock != DAWN else None
+            seen = None
+            if pipeline and pipeline.clock != DAWN and self._monitor.presence_is_public:
+                seen = pipeline.clock / 1000
             rows.append(
                 {
                     "partition": number,

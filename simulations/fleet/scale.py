@@ -144,7 +144,7 @@ async def _write_accounts(kafka: Kafka, meters: int) -> None:
         for _ in one.feed(batch):
             pass
     for step in one.tick(3 * WINDOW):
-        records = [(meter.encode(), account) for meter, account in step.accounts]
+        records = [(meter.encode(), account, None) for meter, account in step.accounts]
         await asyncio.gather(*await send(writer, kafka.ledger, 0, records))
     await writer.commit_transaction()
     await clients.close(writer)

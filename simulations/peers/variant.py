@@ -91,7 +91,8 @@ class ExactCohort(Cohort):
         meters = [self.meters[row] for row in closed.rows.tolist()]
         withheld = [Withheld.NOTHING] * len(meters)
         columns = (starts, granted, withheld, present, values, values)
-        return Step(branch.name, Releases(policy, meters, *columns), [])
+        releases = Releases(policy, meters, *columns)
+        return Step(branch.name, releases, [], closed.moments, closed.dues)
 
 
 def exact() -> None:

@@ -1,4 +1,4 @@
-"""What files give without Kafka, the same records give through it: release for release.
+"""What files give without Kafka, the same records give through it: release for release, in order.
 
 A file is a partition: meters share its clock, as far as they are silent.
 """
@@ -12,10 +12,9 @@ from collections import defaultdict
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
 
 from meteragent.cli import main
 from meteragent.commands.exit_codes import Exit
@@ -23,9 +22,6 @@ from meteragent.config import Config, load
 from meteragent.kafka.agent import Agent
 from tests.files.given import CONFIGURATION, SHARED, lively, write_key
 from tests.given import DAY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 pytestmark = pytest.mark.integration
 
@@ -36,15 +32,6 @@ def configured(kafka: str, name: str, tables: str) -> str:
     topics = ("group", "input", "output", "ledger", "rejected", "policies")
     names = "\n".join(f'{topic} = "{name}.{topic}"' for topic in topics)
     return f'{tables}[kafka]\nbootstrap_servers = ["{kafka}"]\n{names}\n'
-
-
-def per_meter(documents: Iterable[bytes]) -> dict[tuple[str, str], list[bytes]]:
-    """By meter and policy."""
-    found = defaultdict(list)
-    for document in documents:
-        told = json.loads(document)
-        found[told["meter_id"], told["policy"]].append(document)
-    return found
 
 
 def partition_of(line: bytes, partitions: int) -> int:
@@ -63,23 +50,29 @@ async def produce(config: Config, partitions: int, lines: list[bytes]) -> None:
         await producer.flush()
 
 
-def through_files(partitions: int, lines: list[bytes]) -> list[bytes]:
+Published = dict[tuple[int, str], list[tuple[int, bytes]]]
+"""Partition and policy -> releases, in their order, with the ends of their windows."""
+
+
+def through_files(partitions: int, lines: list[bytes]) -> Published:
     """All releases of a file for each partition, with one ledger."""
-    read = []
+    read: Published = defaultdict(list)
     for number in range(partitions):
         mine = [line for line in lines if partition_of(line, partitions) == number]
         Path(f"{number}.jsonl").write_bytes(b"\n".join(mine))
         out = f"{number}.out"
         files = [f"{number}.jsonl", "-o", out, "--ledger", "spend.db"]
         assert main(["sanitize", *files, "-c", "agent.toml"]) == Exit.OK
-        read += Path(out).read_bytes().splitlines()
+        for text in Path(out).read_bytes().splitlines():
+            told = json.loads(text)
+            read[number, told["policy"]].append((told["window_end"], text))
     return read
 
 
 async def through_kafka(
     config: Config, partitions: int, lines: list[bytes], count: int
-) -> list[bytes]:
-    """All releases of an agent that starts when the readings are there."""
+) -> Published:
+    """All releases of an agent that starts when the readings are there, with their times."""
     await produce(config, partitions, lines)
     agent = Agent(config, config.agent.noise_key(), lambda _: None)
     running = asyncio.create_task(agent.run())
@@ -92,14 +85,18 @@ async def through_kafka(
     try:
         outputs = config.kafka.outputs
         consumer.assign([TopicPartition(o, p) for o in outputs for p in range(partitions)])
-        read: list[bytes] = []
+        found: list[ConsumerRecord] = []
         with suppress(TimeoutError):
             async with asyncio.timeout(60):
-                while len(read) < count:
-                    read.append((await consumer.getone()).value)
+                while len(found) < count:
+                    found.append(await consumer.getone())
         with suppress(TimeoutError):  # and no more than these
             async with asyncio.timeout(2):
-                read.append((await consumer.getone()).value)
+                found.append(await consumer.getone())
+        read: Published = defaultdict(list)
+        for record in found:
+            policy = json.loads(record.value)["policy"]
+            read[record.partition, policy].append((record.timestamp, record.value))
         return read
     finally:
         await consumer.stop()
@@ -124,11 +121,12 @@ def test_files_give_what_kafka_gives(
     assert main(create) == Exit.OK
 
     config = load(tmp_path / "agent.toml", {})
-    read = asyncio.run(through_kafka(config, partitions, lines, len(expected)))
-    assert len(expected) > 200
-    assert per_meter(read) == per_meter(expected)
+    count = sum(map(len, expected.values()))
+    assert count > 200
+    read = asyncio.run(through_kafka(config, partitions, lines, count))
+    assert read == expected
     if tables is SHARED:
-        refuse_overspent(read, "0.14")
+        refuse_overspent([text for its in read.values() for _, text in its], "0.14")
 
 
 def refuse_overspent(documents: list[bytes], amount: str) -> None:

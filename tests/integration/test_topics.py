@@ -115,6 +115,8 @@ def test_topics_that_are_made_are_fit(config: Config) -> None:
         ("input", SENDERS_TIME, f"run `{{stamp}} {STAMPED}`, or write kafka.trust_timestamps"),
         ("ledger", SENDERS_TIME, f"by which windows close; run `{{stamp}} {STAMPED}`"),
         ("output", {"max_message_bytes": "2000"}, "takes records of 2000 bytes, a release of"),
+        ("output", {"message_timestamp_type": "LogAppendTime"}, "=CreateTime"),
+        ("output", {"message_timestamp_after_max_ms": "99"}, "may end agent.max_skew ahead"),
         ("ledger", {"max_message_bytes": "1000"}, "takes records of 1000 bytes, an account of"),
     ],
 )
@@ -128,6 +130,23 @@ def test_settings_that_break_the_promise_are_refused(
         [server] = config.kafka.bootstrap_servers
         stamp = f"kafka-configs.sh --bootstrap-server {server} --alter --topic {topic}"
         assert said.format(stamp=stamp) in await refused(config)
+
+    asyncio.run(scenario())
+
+
+def test_releases_that_are_deleted_before_their_readings_are_warned_of(config: Config) -> None:
+    async def scenario() -> None:
+        clients = Clients(config.kafka)
+        await topics.create(config, clients, partitions=1, replication=1)
+        assert await topics.short_lived(clients) == []
+        await alter(config, config.kafka.input, retention_ms=str(15 * 86_400_000))
+        (warning,) = await topics.short_lived(clients)
+        assert "kept for 14d from the end of their windows, readings for 15d" in warning
+        await alter(config, config.kafka.input, retention_ms="-1")
+        (warning,) = await topics.short_lived(clients)
+        assert "readings for ever" in warning
+        await alter(config, config.kafka.output, retention_ms="-1")
+        assert await topics.short_lived(clients) == []
 
     asyncio.run(scenario())
 

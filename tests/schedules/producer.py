@@ -30,7 +30,7 @@ class Batch:
     def __init__(self) -> None:
         self.records: list[tuple[bytes, bytes]] = []
 
-    def append(self, *, key: bytes, value: bytes, timestamp: None) -> object:
+    def append(self, *, key: bytes, value: bytes, timestamp: int | None) -> object:
         del timestamp
         if len(self.records) == BATCH:
             return None

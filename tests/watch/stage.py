@@ -24,6 +24,8 @@ from tests.given import KEY
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from meteragent.kafka.outbox import Record
+
 MINUTE = 60_000
 BEGIN = 1_763_424_000_000  # a whole hour, and a whole day
 
@@ -59,7 +61,7 @@ on_exhausted = "partial"
 
 
 @dataclass(frozen=True)
-class Record:
+class Read:
     """A message as Kafka hands it over."""
 
     value: bytes
@@ -84,6 +86,8 @@ class Stage:
         self.fingerprint = KEY.fingerprint
         self.clocks = Clocks()
         self.behind = dict.fromkeys(range(partitions), 0)
+        self.published: list[Record] = []
+        """What was committed, in its order."""
         self._intakes: dict[int, Intake] = {}
         self._offsets: dict[int, int] = dict.fromkeys(range(partitions), 0)
         self.monitor.watch(self)
@@ -118,7 +122,7 @@ class Stage:
         """Records come in."""
         records = []
         for value in values:
-            records.append(Record(value, self._offsets[partition], int(self.now * 1000)))
+            records.append(Read(value, self._offsets[partition], int(self.now * 1000)))
             self._offsets[partition] += 1
         asyncio.run(self._intakes[partition].take(records))
 
@@ -126,6 +130,7 @@ class Stage:
         """What was decided is committed; answers with how many windows that were."""
         self.monitor.tell(PartitionMoved(partition, State.COMMITTING))
         outbox, _ = asyncio.run(self._intakes[partition].empty())
+        self.published += [record for its in outbox.releases.values() for record in its]
         self.monitor.tell(TransactionEnded(partition, outbox.released, seconds))
         self.monitor.tell(PartitionMoved(partition, State.RUNNING))
         return outbox.released
