@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from tests.test_purity import sources
+from tests.test_purity import parsed, sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,7 @@ def named_twice(modules: Mapping[str, str]) -> dict[str, set[str]]:
     """Class names -> their modules, where these are several; a leading underscore is no name."""
     found: dict[str, set[str]] = {}
     for module, text in modules.items():
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parsed(text)):
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name.lstrip("_"), set()).add(module)
     return {name: places for name, places in found.items() if len(places) > 1}

@@ -7,7 +7,9 @@ module itself or in any module of ours that it imports.
 from __future__ import annotations
 
 import ast
+import gc
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +32,19 @@ IMPURE = (
     *("random", "secrets", "uuid", "numpy.random", "aiokafka", "prometheus_client", "uvloop"),
 )
 IMPURE_CALLS = {"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "hash"}
+
+
+@cache
+def parsed(source: str) -> ast.Module:
+    """A module as a tree; once, and without a collection of garbage in the midst.
+
+    Some Pythons count their recursion wrongly if one comes while a tree is built.
+    """
+    gc.disable()
+    try:
+        return ast.parse(source)
+    finally:
+        gc.enable()
 
 
 def sources() -> dict[str, str]:
@@ -76,7 +91,7 @@ def within(name: str, packages: tuple[str, ...]) -> bool:
 
 def own_imports(module: str, modules: Mapping[str, str]) -> set[str]:
     """Which modules of the package this one imports."""
-    names = {name for _, name in imported(ast.parse(modules[module]))}
+    names = {name for _, name in imported(parsed(modules[module]))}
     return {
         next(known for known in (name, name.rpartition(".")[0], "meteragent") if known in modules)
         for name in names
@@ -89,7 +104,7 @@ def impurities(module: str, modules: Mapping[str, str]) -> list[str]:
     found, seen, waiting = [], {module}, [module]
     while waiting:
         one = waiting.pop()
-        tree = ast.parse(modules[one])
+        tree = parsed(modules[one])
         found += [f"{one}: {name}" for name in sorted(reached(tree)) if within(name, IMPURE)]
         called = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
         names = {func.id for func in called if isinstance(func, ast.Name)}

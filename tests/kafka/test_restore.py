@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from meteragent.config.kafka import Kafka
 from meteragent.errors import ForeignCommit
 from meteragent.kafka.restore import metadata, parse
-from meteragent.stream.pipeline import DAWN, MOST_TICKS, Position
+from meteragent.stream.position import DAWN, MOST_TICKS, Position
 
 OFFSETS = st.integers(0, 2**63 - 1)
 TIMES = st.integers(DAWN, 2**48)
