@@ -165,6 +165,23 @@ def test_the_version_is_told(capsys: Said) -> None:
     assert capsys.readouterr().out == f"meteragent {__version__}\n"
 
 
+def test_codes_are_what_scripts_have_learnt() -> None:
+    assert {code.name: code.value for code in Exit} == {
+        "OK": 0,
+        "BUG": 1,
+        "USAGE": 2,
+        "CONFIGURATION": 3,
+        "KEY": 4,
+        "UNAVAILABLE": 5,
+        "DENIED": 6,
+        "DATA": 7,
+        "FILE": 8,
+        "TOPICS": 9,
+        "INTERRUPTED": 130,
+        "PIPE": 141,
+    }
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [
