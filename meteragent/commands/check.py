@@ -20,6 +20,11 @@ def run(arguments: Namespace) -> Exit:
     sys.stdout.write(f"configuration: good, with policies {names}\n")
     for policy in config.policy:
         _warn(policy.name, advice.of_grid(policy.guarantee))
+    if not arguments.offline:
+        sys.stdout.write(
+            f"{config.kafka.input}: readings are taken from the partition that "
+            f"{config.kafka.partitioner} puts their meter in, and from no other\n"
+        )
     checks = OFFLINE if arguments.offline else (*OFFLINE, *ONLINE)
     codes = [_code(what, check, config) for what, check in checks]
     return next(filter(None, codes), Exit.OK)

@@ -137,6 +137,14 @@ class Kafka(Settings):
     output: TopicName = setting(
         "Releases, keyed by meter.", '"meter.sanitized"', default="meter.sanitized"
     )
+    partitioner: Literal["murmur2", "crc32", "fnv1a"] = setting(
+        "How senders choose the partition of a meter's id: `murmur2` is the default of Java's "
+        "client and of those after it, `crc32` of librdkafka's (C, C++, Go, .NET, Node, Python), "
+        "`fnv1a` of Sarama's. A meter has one account, in that partition; its readings in any "
+        "other are rejected as `wrong_partition`.",
+        '"crc32"',
+        default="murmur2",
+    )
     trust_timestamps: bool = setting(
         "Take an input whose records carry their senders' time (`CreateTime`): then "
         "`agent.max_skew` compares a reading with its sender's clock, and one that is ahead "

@@ -61,7 +61,15 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         )
         self._admin = clients.admin()
         self._shared = Shared(
-            config, key, tell, clients, clock, self._consumer, self._admin, self._fail
+            config,
+            key,
+            tell,
+            clients,
+            clock,
+            self._consumer,
+            self._admin,
+            partitions,
+            self._fail,
         )
         self.liveness = Liveness(self._consumer, clients, clock)
 

@@ -15,6 +15,7 @@ from meteragent.kafka.clients import Clients
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.loop import Clock
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.stream.homes import Homes
 from meteragent.stream.pipeline import Assigned, Pipeline, Position
 from meteragent.watch.events import Listener
 
@@ -30,6 +31,8 @@ class Shared:
     clock: Clock
     consumer: AIOKafkaConsumer
     admin: AIOKafkaAdminClient
+    partitions: int
+    """Of the input."""
     give_up: Callable[[Exception], None]
     """To be told of what no partition gets over by itself."""
     decoder: MessageDecoder = field(default_factory=Decoder)
@@ -40,7 +43,12 @@ class Shared:
         """The policies, by the prefix of the meters they are for."""
         return tuple(Assigned(prefix, p) for prefix, p in self.config.policies.items())
 
-    def pipeline(self, start: Position) -> Pipeline:
+    @cached_property
+    def homes(self) -> Homes:
+        """Where meters are at home."""
+        return Homes(self.config.kafka.partitioner, self.partitions)
+
+    def pipeline(self, partition: int, start: Position) -> Pipeline:
         """A pipeline that goes on from there; its accounts are still to be restored."""
         agent = self.config.agent
         return Pipeline(
@@ -49,6 +57,7 @@ class Shared:
             max_skew=agent.max_skew,
             max_meters=agent.max_meters,
             normalise_ids=agent.normalise_ids,
+            at_home=lambda meter: self.homes.of(meter) == partition,
             start=start,
         )
 

@@ -178,7 +178,7 @@ class Worker:
         position, lost = await restore.position(
             self._shared.admin, self._shared.consumer, self._kafka, self.partition
         )
-        pipeline = self._shared.pipeline(position)
+        pipeline = self._shared.pipeline(self.partition, position)
         await asyncio.to_thread(pipeline.restore, accounts)
         self.handover.committed = position
         self.handover.intake = self._shared.intake(self.source, pipeline)

@@ -20,6 +20,7 @@ from meteragent.cli import main
 from meteragent.commands.exits import Exit
 from meteragent.config import Config, load
 from meteragent.kafka.agent import Agent
+from meteragent.stream.homes import Homes
 from tests.files.given import CONFIGURATION, lively, write_key
 
 if TYPE_CHECKING:
@@ -44,9 +45,10 @@ def per_meter(documents: Iterable[bytes]) -> dict[str, list[bytes]]:
 
 
 def partition_of(line: bytes, partitions: int) -> int:
-    """A meter's records stay together; a line that names none may go anywhere."""
-    meter = line.partition(b'"meter_id": ')[2].partition(b",")[0]
-    return sum(meter) % partitions
+    """A meter's records go to its home; a line that names none may go anywhere."""
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        return Homes("murmur2", partitions).of(json.loads(line)["meter_id"])
+    return sum(line) % partitions
 
 
 async def produce(config: Config, partitions: int, lines: list[bytes]) -> None:

@@ -89,8 +89,8 @@ def draws_anew() -> AbstractContextManager[object]:
     """The noise is not a function of the content: every pipeline that is built has its own."""
     real, dice = Shared.pipeline, Random(0)
 
-    def pipeline(self: Shared, start: Position) -> Pipeline:
-        return real(replace(self, key=NoiseKey(dice.randbytes(32))), start)
+    def pipeline(self: Shared, partition: int, start: Position) -> Pipeline:
+        return real(replace(self, key=NoiseKey(dice.randbytes(32))), partition, start)
 
     return patch.object(Shared, "pipeline", pipeline)
 
