@@ -162,7 +162,11 @@ FIRING = {
         "2%",
     ),
     "MeterAgentWrongPartition": Case(
-        series("meteragent_rejects_total", f"0x{MINUTES - 30} 7x50", **ON, reason="wrong_partition")
+        series(
+            "meteragent_rejects_total", f"0x{MINUTES - 30} 7x50", **ON, reason="wrong_partition"
+        ),
+        ON,
+        "7",
     ),
     "MeterAgentRejects": Case(
         series("meteragent_rejects_total", rising(60), **ON, reason="not_json"),
