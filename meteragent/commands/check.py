@@ -5,10 +5,11 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from meteragent.commands.exits import Exit, report
 from meteragent.config import Config, load, refuse_unreadable
-from meteragent.errors import MeterAgentError
+from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
 from meteragent.stream.meters import lookalikes
 
@@ -31,15 +32,16 @@ def run(arguments: Namespace) -> Exit:
 
 
 def _topics(config: Config) -> None:
-    """Connection, login, rights, topics, their settings, partitions, retention, and known ids."""
+    """Connection, login, rights, topics and their settings; whose ledger it is, and known ids."""
     from meteragent.kafka import ledger_topic, topics  # noqa: PLC0415 - aiokafka is slow to load
     from meteragent.kafka.clients import Clients  # noqa: PLC0415
 
     clients = Clients(config.kafka)
     asyncio.run(topics.refuse_unfit(config, clients))
-    if not config.agent.normalise_ids:
-        known = asyncio.run(ledger_topic.everybody(clients))
-        _warn(config.kafka.ledger, advice.of_ids(lookalikes(known)))
+    with suppress(KeyRefused):  # which is said already
+        known = asyncio.run(ledger_topic.judged(config, config.agent.noise_key(), clients))
+        if not config.agent.normalise_ids:
+            _warn(config.kafka.ledger, advice.of_ids(lookalikes(known)))
 
 
 def _secrets(config: Config) -> None:

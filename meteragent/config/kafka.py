@@ -14,6 +14,7 @@ from meteragent.config.fields import (
     SomeTime,
     Text,
     TopicName,
+    Whole,
     refuse,
     setting,
 )
@@ -166,6 +167,12 @@ class Kafka(Settings):
         "The policies behind the releases, once each; compacted.",
         '"meter.policies"',
         default="meter.policies",
+    )
+    revision: Whole = setting(
+        "Instances whose configuration was followed by another one leave, and do not come back by "
+        "themselves; to go back to earlier settings on purpose, write another number here.",
+        "1",
+        default=0,
     )
     session_timeout: SomeTime = setting(
         "Silence after which the group takes an instance for dead.", '"45s"', default="45s"

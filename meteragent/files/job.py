@@ -94,6 +94,7 @@ class Job:
 
         InputDamaged, InputReplaced: the input cannot be read on; what stood before is done.
         """
+        self._ledger.refuse_another(self._key.fingerprint)
         self._open_outputs()
         try:
             for block in self._source.blocks():
@@ -212,6 +213,7 @@ class Job:
         head = self._source.head
         self._ledger.commit(
             lengths={sink.name: sink.length for sink in sinks if sink.name},
+            key=self._key.fingerprint,
             accounts=self._accounts,
             policies={p.id: json.dumps(p.document()) for p in self._policies.values()},
             standings={

@@ -7,6 +7,7 @@ from aiokafka import ConsumerRebalanceListener, TopicPartition
 
 from meteragent.config import Config
 from meteragent.errors import PartitionsChanged
+from meteragent.kafka import ownership
 from meteragent.kafka.assignor import SteadyAssignor
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.handover import Handover, Shared
@@ -37,6 +38,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         clock: Clock,
         *,
         partitions: int,
+        owner: ownership.Ownership,
     ) -> None:
         self._config = config
         self._partitions = partitions
@@ -69,6 +71,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             self._consumer,
             self._admin,
             partitions,
+            owner,
             self._fail,
         )
         self.liveness = Liveness(self._consumer, clients, clock)
@@ -94,10 +97,12 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         try:
             await unless(self._ending, self._begin())
             asking = asyncio.create_task(self.liveness.run(self._running, self._fail))
+            looking = asyncio.create_task(ownership.watch(self._look_around, self._fail))
             try:
                 await self._poll()
             finally:
                 asking.cancel()
+                looking.cancel()
         finally:
             self._ending.set()
             await self._drain()
@@ -199,6 +204,11 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
                     await self.workers[source].take(records, sought.get(source))
             await self._look_after()
             self.polled = self._now()
+
+    async def _look_around(self) -> None:
+        """Leave, if somebody with a newer configuration is at work."""
+        bonds = await ownership.bonds(self._admin, self._config, self._partitions)
+        self._shared.ownership.refuse_others(self._shared.claim, bonds.values())
 
     def _running(self) -> list[TopicPartition]:
         return [source for source, worker in self.workers.items() if worker.runs]

@@ -7,7 +7,7 @@ the same number, so that one transaction is about one partition everywhere.
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +17,12 @@ from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from meteragent.config import Config
 from meteragent.config.kafka import Kafka
-from meteragent.errors import BrokerRefused, BrokerUnreachable, TopicsUnfit
+from meteragent.errors import BrokerRefused, BrokerUnreachable, LedgerLost, TopicsUnfit
 from meteragent.formats.encoder import Encoder
 from meteragent.formats.forms import longest_release
 from meteragent.kafka import rights
 from meteragent.kafka.clients import Clients
+from meteragent.kafka.restore import committed
 from meteragent.privacy.ledger import Ledger
 from meteragent.privacy.ledger_record import dump
 from meteragent.privacy.units import format_duration
@@ -76,21 +77,67 @@ async def create(config: Config, clients: Clients, partitions: int, replication:
         NewTopic(kafka.rejected, partitions, replication),
         NewTopic(kafka.policies, 1, replication, topic_configs=COMPACTED),
     ]
-    made = []
     async with admin(clients) as client:
-        for topic in wanted:
-            response = await client.create_topics([topic])
-            ((name, code, *_),) = response.topic_errors
-            error = for_code(code)
-            if error is not TopicAlreadyExistsError:
-                if code:
-                    raise _refused(kafka, f"topic {name}", error)
-                made.append(name)
+        await _refuse_lost(client, kafka, await describe(client, kafka))
+        made = [topic.name for topic in wanted if await _create(client, kafka, topic)]
         for _ in range(SOON):
             if await _all_seen(client, kafka):
                 break
             await asyncio.sleep(0.1)  # brokers learn of new topics one after the other
     return made
+
+
+async def _create(client: AIOKafkaAdminClient, kafka: Kafka, topic: NewTopic) -> bool:
+    """Make a topic, if it is not there: answer whether it was not."""
+    response = await client.create_topics([topic])
+    ((name, code, *_),) = response.topic_errors
+    error = for_code(code)
+    if code and error is not TopicAlreadyExistsError:
+        raise _refused(kafka, f"topic {name}", error)
+    return not code
+
+
+async def make_ledger(client: AIOKafkaAdminClient, kafka: Kafka, partitions: int) -> None:
+    """Make the ledger alone, if it is not there, with as many replicas as the input has."""
+    ((described,),) = [await client.describe_topics([kafka.input])]
+    replicas = len(described["partitions"][0]["replicas"])
+    topic = NewTopic(kafka.ledger, partitions, replicas, topic_configs=COMPACTED)
+    if await _create(client, kafka, topic):
+        for _ in range(SOON):
+            if kafka.ledger in await describe(client, kafka):
+                break
+            await asyncio.sleep(0.1)
+
+
+async def _refuse_lost(
+    client: AIOKafkaAdminClient, kafka: Kafka, topics: Mapping[str, Topic]
+) -> None:
+    """Where the group has come some way, a ledger that is not there is lost, and not to be made."""
+    if kafka.ledger in topics or kafka.input not in topics:
+        return
+    async with asyncio.timeout(kafka.request_timeout / 1000):
+        while True:
+            with suppress(*rights.SOON):
+                found = await committed(client, kafka, topics[kafka.input].partitions)
+                break
+            await asyncio.sleep(0.1)
+    if any(one.offset >= 0 for one in found.values()):
+        raise LedgerLost(kafka.ledger, f"does not exist, and {kafka.group} was at work with it")
+
+
+async def refuse_missing(client: AIOKafkaAdminClient, kafka: Kafka) -> None:
+    """Refuse to go on where a topic is missing, and a ledger that is lost above all."""
+    topics = await describe(client, kafka)
+    await _refuse_lost(client, kafka, topics)
+    if missing := _missing(kafka, topics):
+        raise TopicsUnfit(missing)
+
+
+def partitions_of_input(kafka: Kafka, topics: Mapping[str, Topic]) -> int:
+    """How many it has."""
+    if kafka.input not in topics:
+        raise TopicsUnfit(_missing(kafka, {**topics, kafka.ledger: Topic(0, {})}))
+    return topics[kafka.input].partitions
 
 
 async def _all_seen(client: AIOKafkaAdminClient, kafka: Kafka) -> bool:
@@ -106,6 +153,7 @@ async def refuse_unfit(config: Config, clients: Clients) -> int:
     async with admin(clients) as client:
         await rights.refuse_missing(clients, client)
         topics = await describe(client, config.kafka)
+        await _refuse_lost(client, config.kafka, topics)
     problems = [
         *_missing(config.kafka, topics),
         *_partitions(config.kafka, topics),

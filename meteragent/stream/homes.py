@@ -58,3 +58,9 @@ class Homes:
     def astray(self, meters: Iterable[str], partition: int) -> list[str]:
         """Those that are not at home in this partition."""
         return [meter for meter in meters if self.of(meter) != partition]
+
+
+def fitting(meters: list[str], partition: int, partitions: int) -> str | None:
+    """Which partitioner has all these meters at home in this partition, if one has."""
+    ways = (way for way in PARTITIONERS if not Homes(way, partitions).astray(meters, partition))
+    return next(ways, None)

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import time
-from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Producer
 
 from meteragent.stream.homes import Homes
-from tests.integration.fleet import QUICK, Agent, Fleet
+from tests.integration.fleet import QUICK
 from tests.integration.local_broker import Broker, new_topic
 from tests.integration.oracle import read
+from tests.integration.tight import BUDGET, Tight, blocks, released
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    from tests.integration.fleet import Agent, Fleet
 
 pytestmark = pytest.mark.integration
 
 PARTITIONS = 7
 IDS = [*(f"m-{n}" for n in range(60)), "x", "ab", "abc", "äöü", "🏠-17", "שלום", "m" * 128, "M-1 "]
-SLOT = 10_000
-WINDOW = 3 * SLOT
 
 
 @pytest.fixture(scope="module")
@@ -82,25 +80,6 @@ def test_librdkafka_puts_meters_where_they_are_at_home(
     asyncio.run(scenario())
 
 
-def blocks(meters: Iterable[str], windows: int) -> Iterator[tuple[str, bytes]]:
-    """A block a window of each meter; all windows are over, and lie in one horizon."""
-    begin = int(time.time() * 1000) // WINDOW * WINDOW - (windows + 20) * WINDOW
-    for window in range(windows):
-        for meter in meters:
-            block = {"meter_id": meter, "start": begin + window * WINDOW, "interval_ms": SLOT}
-            yield meter, json.dumps(block | {"values": [400, 410, 420]}).encode()
-
-
-async def released(fleet: Fleet) -> Counter[str]:
-    """Windows that were released of each meter, in all partitions together."""
-    found: Counter[str] = Counter()
-    for partition in range(fleet.partitions):
-        for record in await read(fleet.servers, fleet.config.kafka.output, partition):
-            document = json.loads(record.value)
-            found[document["meter_id"]] += document["status"] == "released"
-    return found
-
-
 async def rejected(agent: Agent) -> int:
     """Records of the wrong partition, as its metrics say."""
     _, text = await agent.shows("/metrics")
@@ -108,19 +87,6 @@ async def rejected(agent: Agent) -> int:
     return int(float(line.split()[-1]))
 
 
-@dataclass
-class Tight(Fleet):
-    """A budget for two windows an hour."""
-
-    def write(self) -> None:
-        super().write()
-        text = self.file.read_text()
-        tight = text.replace('budget = "6"\nhorizon = "2m"', 'budget = "3"\nhorizon = "1h"')
-        assert tight != text
-        self.file.write_text(tight)
-
-
-BUDGET = 2
 WINDOWS = 7
 """Of which the last stays open."""
 

@@ -80,7 +80,7 @@ class Checker:
         for (topic, _), key, value in transaction.records:
             if topic == self._names.output:
                 touched.add(self._release(value))
-            elif topic == self._names.ledger:
+            elif topic == self._names.ledger and not key.startswith(b"\0"):
                 self._accounts[key.decode()] = value
                 touched.add(key.decode())
         for meter in sorted(touched):

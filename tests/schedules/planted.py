@@ -18,6 +18,7 @@ from meteragent.kafka.clients import Clients
 from meteragent.kafka.handover import Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox
+from meteragent.kafka.owner import Bond
 from meteragent.kafka.worker import Worker
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.partition import TABLE, Command, Event, Life, State
@@ -35,7 +36,8 @@ def commits_before_delivery() -> AbstractContextManager[object]:
         source: TopicPartition,
         waiting: Outbox,
         position: Position,
-    ) -> None:
+        bond: Bond,
+    ) -> Bond:
         await producer.begin_transaction()
         for topic, records in (
             (kafka.output, waiting.releases),
@@ -43,8 +45,9 @@ def commits_before_delivery() -> AbstractContextManager[object]:
             (kafka.rejected, waiting.rejects),
         ):
             await outbox.send(producer, topic, source.partition, records)
-        offset = OffsetAndMetadata(position.offset, restore.metadata(position))
+        offset = OffsetAndMetadata(position.offset, restore.metadata(position, bond))
         await producer.send_offsets_to_transaction({source: offset}, kafka.group)
+        return bond
 
     return patch.object(worker, "send_all", send_all)
 
@@ -104,7 +107,7 @@ def restores_aborted() -> AbstractContextManager[object]:
     """The ledger is read with what was aborted, or may yet be."""
     real = restore.accounts
 
-    async def accounts(clients: Clients, partition: int) -> dict[str, bytes]:
+    async def accounts(clients: Clients, partition: int) -> restore.Kept:
         everything = partial(clients.consumer, isolation_level="read_uncommitted")
         with patch.object(clients, "consumer", everything):
             return await real(clients, partition)
@@ -114,7 +117,7 @@ def restores_aborted() -> AbstractContextManager[object]:
 
 def leaves_ledger_out() -> AbstractContextManager[object]:
     """The ledger has no part in the transaction."""
-    return patch.object(Outbox, "ledger", lambda _: [])
+    return patch.object(Outbox, "ledger", lambda outbox: [*outbox.reserved.items()])
 
 
 def ticks_at_once() -> AbstractContextManager[object]:
@@ -164,7 +167,7 @@ BUGS = (
     Planted(restores_before_fencing, 100, "Broken"),
     Planted(passes_open_windows, 20, "lost"),
     Planted(draws_anew, 50, "a second draw"),
-    Planted(never_forgets, 50, "the ledger of"),
+    Planted(never_forgets, 100, "Broken"),
     Planted(restores_aborted, 50, "the ledger of"),
     Planted(leaves_ledger_out, 20, "releases and no account"),
     Planted(inherits_ruins, 100, "Invalid state transition"),

@@ -10,7 +10,7 @@ from aiokafka import partitioner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.stream.homes import PARTITIONERS, Homes, fnv1a, murmur2
+from meteragent.stream.homes import PARTITIONERS, Homes, fitting, fnv1a, murmur2
 from meteragent.stream.pipeline import Assigned, Pipeline
 from meteragent.stream.readings import Reason
 from tests.given import KEY, Record, policy, readings
@@ -62,6 +62,14 @@ def test_every_meter_has_one_home(meter: str, partitions: int) -> None:
         at_home = [p for p in range(partitions) if not homes.astray([meter], p)]
         assert at_home == [homes.of(meter)]
     assert Homes("crc32", partitions).of(meter) == crc32(meter.encode()) % partitions
+
+
+@pytest.mark.parametrize("way", PARTITIONERS)
+def test_the_partitioner_is_known_by_where_meters_are(way: str) -> None:
+    meters = [f"m-{number}" for number in range(99)]
+    mine = [meter for meter in meters if Homes(way, 3).of(meter) == 2]
+    assert fitting(mine, 2, 3) == way
+    assert fitting(meters, 2, 3) is None
 
 
 HOMES = Homes("murmur2", 2)
