@@ -7,6 +7,7 @@ from errno import EACCES, EDQUOT, EFBIG, ENOSPC
 from typing import Self
 
 from meteragent.errors import (
+    AccountsAstray,
     BrokerRefused,
     ConfigRefused,
     FileRefused,
@@ -15,7 +16,10 @@ from meteragent.errors import (
     InvalidSetting,
     KeyRefused,
     LedgerDamaged,
+    LedgerLost,
+    LedgerOfAnother,
     MeterAgentError,
+    Superseded,
     TopicReplaced,
     TopicsUnfit,
 )
@@ -37,6 +41,9 @@ class Exit(IntEnum):
     DATA = 7, "input or ledger cannot be read"
     FILE = 8, "a file cannot be read or written"
     TOPICS = 9, "topics are missing, or not as they must be"
+    LOST = 10, "the ledger is not what was written: what meters have spent is unknown"
+    OWNER = 11, "the ledger is of another group, input or noise key"
+    SUPERSEDED = 12, "instances with a newer configuration are at work"
     INTERRUPTED = 130, "stopped by Ctrl-C"
     PIPE = 141, "whoever read the output has gone"
 
@@ -55,6 +62,10 @@ CODES: tuple[tuple[type[BaseException], Exit], ...] = (
     (LedgerDamaged, Exit.DATA),
     (BrokerRefused, Exit.DENIED),
     (TopicsUnfit, Exit.TOPICS),
+    (AccountsAstray, Exit.TOPICS),
+    (LedgerLost, Exit.LOST),
+    (LedgerOfAnother, Exit.OWNER),
+    (Superseded, Exit.SUPERSEDED),
     (ForeignCommit, Exit.TOPICS),
     (TopicReplaced, Exit.TOPICS),
     (InputDamaged, Exit.DATA),

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -45,8 +46,15 @@ def _migrate(arguments: Namespace) -> Exit:
     from meteragent.kafka.clients import Clients  # noqa: PLC0415 - aiokafka takes its time to load
     from meteragent.kafka.migrate import migrate  # noqa: PLC0415
 
-    moved = asyncio.run(migrate(Clients(load(arguments.config, os.environ).kafka)))
-    sys.stdout.write(f"{moved} accounts moved\n")
+    config = load(arguments.config, os.environ)
+    now, key = int(time.time() * 1000), config.agent.noise_key()
+    clients = Clients(config.kafka)
+    done = asyncio.run(migrate(config, key, clients, now, gather=arguments.gather))
+    if done.windows:
+        sys.stdout.write(f"{done.windows} windows closed before\n")
+    if done.elsewhere:
+        sys.stdout.write(f"{done.elsewhere} records rejected before: wrong_partition\n")
+    sys.stdout.write(f"{done.accounts} accounts moved\n")
     return Exit.OK
 
 
@@ -86,7 +94,32 @@ def _totals(arguments: Namespace) -> Exit:
     return _write((("policy", "meters", "exhausted", *_AMOUNTS), *rows), arguments)
 
 
-ACTIONS = {"migrate": _migrate, "show": _show, "top": _top, "totals": _totals}
+def _accept_loss(arguments: Namespace) -> Exit:
+    """Go on where the ledger was lost."""
+    from meteragent.kafka.clients import Clients  # noqa: PLC0415 - as above
+    from meteragent.kafka.loss import accept_loss  # noqa: PLC0415
+
+    config = load(arguments.config, os.environ)
+    now, key = int(time.time() * 1000), config.agent.noise_key()
+    clients = Clients(config.kafka)
+    since = asyncio.run(accept_loss(config, key, clients, now, confirmed=arguments.yes))
+    for partition, moment in since.items():
+        sys.stdout.write(
+            f"partition {partition}: accounts begin anew, nothing before {_moment(moment)} is "
+            "released any more\n"
+        )
+    if not since:
+        sys.stdout.write("nothing was lost\n")
+    return Exit.OK
+
+
+ACTIONS = {
+    "accept-loss": _accept_loss,
+    "migrate": _migrate,
+    "show": _show,
+    "top": _top,
+    "totals": _totals,
+}
 
 
 # Where accounts are kept.

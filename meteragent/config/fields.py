@@ -144,6 +144,7 @@ Servers = Annotated[tuple[str, ...], _kind(_servers)]
 Port = Annotated[int, _kind(_whole(0, 65_535, 9108))]
 Batch = Annotated[int, _kind(_whole(1, 1_000_000, 5_000))]
 Many = Annotated[int, _kind(_whole(1, 100_000_000, 1_000_000))]
+Whole = Annotated[int, _kind(_whole(0, 1_000_000, 1))]
 FilePath = Annotated[Path, BeforeValidator(_file)]
 OwnerOnlyFile = Annotated[SecretFile, BeforeValidator(_secret_file)]
 FromEnvironment = SecretStr

@@ -15,6 +15,7 @@ from meteragent.config.fields import (
     SomeTime,
     Text,
     TopicName,
+    Whole,
     refuse,
     setting,
 )
@@ -133,6 +134,14 @@ class Kafka(Settings):
     )
     input: TopicName = setting("Readings, keyed by meter.", default="meter.readings")
     output: TopicName = setting("Releases, keyed by meter.", default="meter.sanitized")
+    partitioner: Literal["murmur2", "crc32", "fnv1a"] = setting(
+        "How senders choose the partition of a meter's id: `murmur2` is the default of Java's "
+        "client and of those after it, `crc32` of librdkafka's (C, C++, Go, .NET, Node, Python), "
+        "`fnv1a` of Sarama's. A meter has one account, in that partition; its readings in any "
+        "other are rejected as `wrong_partition`.",
+        '"crc32"',
+        default="murmur2",
+    )
     trust_timestamps: bool = setting(
         "Take an input whose records carry their senders' time (`CreateTime`): then "
         "`agent.max_skew` compares a reading with its sender's clock, and one that is ahead "
@@ -150,6 +159,12 @@ class Kafka(Settings):
     policies: TopicName = setting(
         "The policies behind the releases, once each, by the ids that releases name; compacted.",
         default="meter.policies",
+    )
+    revision: Whole = setting(
+        "Instances whose configuration was followed by another one leave, and do not come back by "
+        "themselves; to go back to earlier settings on purpose, write another number here.",
+        "1",
+        default=0,
     )
     session_timeout: SomeTime = setting(
         "Silence after which the group takes an instance for dead: for as long, its partitions "

@@ -81,8 +81,8 @@ class AgentSettings(Settings):
     normalise_ids: Flag = setting(
         "Whether ids that differ only in case, width, normal form (NFKC) or spaces around them are "
         "one meter, with one budget. Releases and accounts then name it without these differences, "
-        "and a policy's `match` is written without them. In Kafka the spellings of an id must come "
-        "in one partition: let senders key by the id that is meant.",
+        "and a policy's `match` is written without them. In Kafka a meter's partition is that of "
+        "its id without them too: let senders key by that.",
         "true",
         default=False,
     )

@@ -100,6 +100,7 @@ class Job:
 
         InputDamaged, InputReplaced: the input cannot be read on; what stood before is done.
         """
+        self._ledger.refuse_another(self._key.fingerprint)
         self._open_outputs()
         try:
             for block in self._source.blocks():
@@ -219,6 +220,7 @@ class Job:
         head = self._source.head
         self._ledger.commit(
             lengths={sink.name: sink.length for sink in sinks if sink.name},
+            key=self._key.fingerprint,
             accounts=self._accounts,
             policies={one.policy.id: json.dumps(one.policy.document()) for one in self._assigned},
             standings={

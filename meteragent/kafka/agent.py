@@ -14,6 +14,7 @@ from meteragent.kafka import topics
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.group import Group
 from meteragent.kafka.loop import Clock, unless
+from meteragent.kafka.ownership import Ownership, bonds
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.events import AgentFailed, Listener
@@ -42,6 +43,7 @@ class Agent:
         self._clients = clients or Clients(config.kafka)
         self._now = clock
         self._wall = wall
+        self._ownership = Ownership(config, key)
         self._stopping = asyncio.Event()
         self._progressed = clock()
         self.group: Group | None = None
@@ -132,6 +134,7 @@ class Agent:
             self._now,
             self._wall,
             partitions=partitions,
+            owner=self._ownership,
         )
         try:
             await self.group.run()
@@ -141,6 +144,9 @@ class Agent:
 
     async def _prepare(self) -> int:
         partitions = await topics.refuse_unfit(self._config, self._clients)
+        async with topics.admin(self._clients) as admin:  # before anybody is fenced
+            found = await bonds(admin, self._config, partitions)
+            self._ownership.refuse_others(self._ownership.claim(partitions), found.values())
         async with asyncio.timeout(self._config.kafka.request_timeout / 1000):
             await self._publish_policies()
         return partitions

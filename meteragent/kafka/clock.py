@@ -24,7 +24,7 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 
 from meteragent.config import Config
 from meteragent.errors import TopicsUnfit
-from meteragent.kafka import topics
+from meteragent.kafka import fitness
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.loop import Clock
 from meteragent.kafka.rights import DENIED
@@ -140,7 +140,7 @@ class BrokersClock:
         written = await producer.send_and_wait(kafka.ledger, None, key=RECORD, partition=partition)
         moment, after = self._now(), self._wall()
         if written.timestamp_type != APPEND_TIME:
-            raise TopicsUnfit([topics.unstamped_ledger(kafka)])
+            raise TopicsUnfit([fitness.unstamped_ledger(kafka)])
         self._learned, self._before = Learned(moment, written.timestamp), self._learned
         self._failures = 0
         self._compare(before - written.timestamp / 1000, after - written.timestamp / 1000)

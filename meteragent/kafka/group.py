@@ -7,6 +7,7 @@ from aiokafka import ConsumerRebalanceListener, TopicPartition
 
 from meteragent.config import Config
 from meteragent.errors import PartitionsChanged
+from meteragent.kafka import ownership
 from meteragent.kafka.assignor import SteadyAssignor
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.clock import BrokersClock
@@ -39,6 +40,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         wall: Clock,
         *,
         partitions: int,
+        owner: ownership.Ownership,
     ) -> None:
         self._config = config
         self._partitions = partitions
@@ -63,7 +65,16 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         )
         self._admin = clients.admin()
         self._shared = Shared(
-            config, key, tell, clients, clock, self._consumer, self._admin, self._fail
+            config,
+            key,
+            tell,
+            clients,
+            clock,
+            self._consumer,
+            self._admin,
+            partitions,
+            owner,
+            self._fail,
         )
         self.liveness = Liveness(self._consumer, clients, clock)
         self.clock = BrokersClock(config, tell, clients, clock, wall)
@@ -93,6 +104,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             self._beside = [
                 asyncio.create_task(self.liveness.run(self._running, self._fail)),
                 asyncio.create_task(self.clock.run(self.workers.keys, self._fail)),
+                asyncio.create_task(ownership.watch(self._look_around, self._fail)),
             ]
             await self._poll()
         finally:
@@ -198,6 +210,11 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
                     await self.workers[source].take(records, sought.get(source))
             await self._look_after()
             self.polled = self._now()
+
+    async def _look_around(self) -> None:
+        """Leave, if somebody with a newer configuration is at work."""
+        bonds = await ownership.bonds(self._admin, self._config, self._partitions)
+        self._shared.ownership.refuse_others(self._shared.claim, bonds.values())
 
     def _running(self) -> list[TopicPartition]:
         return [source for source, worker in self.workers.items() if worker.runs]

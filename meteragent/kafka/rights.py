@@ -38,7 +38,7 @@ DENIED = (
     ClusterAuthorizationFailedError,
 )
 """What clients raise; they do not say what is forbidden."""
-_SOON = (
+SOON = (
     GroupCoordinatorNotAvailableError,
     GroupLoadInProgressError,
     NotCoordinatorForGroupError,
@@ -113,11 +113,7 @@ async def _of_group(admin: AIOKafkaAdminClient, group: str) -> int:
             ((code, *_, allowed),) = response.groups
             if code:
                 raise for_code(code)
-        except (
-            GroupCoordinatorNotAvailableError,
-            GroupLoadInProgressError,
-            NotCoordinatorForGroupError,
-        ):
+        except SOON:
             await asyncio.sleep(0.1)
         else:
             return int(allowed)

@@ -1,4 +1,4 @@
-"""What must exist in Kafka for releases to be exactly once: made, and checked.
+"""What must exist in Kafka for releases to be exactly once: made, described, and judged.
 
 The ledger has the partitions of the input: a meter's account lies beside its readings, and
 moves with them from instance to instance. Releases and rejects are written to partitions of
@@ -6,50 +6,28 @@ the same number, so that one transaction is about one partition everywhere.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 
-import numpy as np
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from meteragent.config import Config
 from meteragent.config.kafka import Kafka
-from meteragent.errors import BrokerRefused, BrokerUnreachable, TopicsUnfit
-from meteragent.formats.encoder import Encoder
-from meteragent.formats.forms import longest_release
-from meteragent.kafka import rights
+from meteragent.errors import BrokerRefused, BrokerUnreachable, LedgerLost, TopicsUnfit
+from meteragent.kafka import fitness, rights
 from meteragent.kafka.clients import Clients
-from meteragent.privacy.ledger import Ledger
-from meteragent.privacy.ledger_record import dump
-from meteragent.privacy.units import format_duration
+from meteragent.kafka.fitness import BROKERS, KEPT, SENDERS, STAMPED_BY, Topic
+from meteragent.kafka.restore import committed
 
-FOREVER = -1
-NO_LIMIT = 2**31
-AROUND_A_RECORD = 2**10
-"""Bytes of a batch of one record that are not its value: its key, and what Kafka adds."""
-_MOST = "max.message.bytes"
-_STAMPED_BY = "message.timestamp.type"
-_SENDERS, _BROKERS = "CreateTime", "LogAppendTime"
-_AHEAD = "message.timestamp.after.max.ms"
-_KEPT = "retention.ms"
 SOON = 100
 COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"}
 LEDGER = {
     **COMPACTED,
-    _STAMPED_BY: _BROKERS,
+    STAMPED_BY: BROKERS,
     "segment.ms": "3600000",  # the one at work is not compacted, and agents ask for the time in it
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """One topic as it stands."""
-
-    partitions: int
-    settings: Mapping[str, str]
 
 
 @asynccontextmanager
@@ -75,14 +53,14 @@ async def create(config: Config, clients: Clients, partitions: int, replication:
     input_settings = {
         # When a record was written is the broker's word, not the sender's: a reading from
         # the future is told by it, and retention of a replay counts from today.
-        _STAMPED_BY: _BROKERS,
-        _KEPT: str(kept),
+        STAMPED_BY: BROKERS,
+        KEPT: str(kept),
     }
     output_settings = {
         # A release is as old as its window: when it was written would tell when meters were
         # heard. So it is kept longer than what it may be made of.
-        _STAMPED_BY: _SENDERS,
-        _KEPT: str(2 * kept),
+        STAMPED_BY: SENDERS,
+        KEPT: str(2 * kept),
     }
     wanted = [
         NewTopic(kafka.input, partitions, replication, topic_configs=input_settings),
@@ -94,16 +72,9 @@ async def create(config: Config, clients: Clients, partitions: int, replication:
         NewTopic(kafka.rejected, partitions, replication),
         NewTopic(kafka.policies, 1, replication, topic_configs=COMPACTED),
     ]
-    made = []
     async with admin(clients) as client:
-        for topic in wanted:
-            response = await client.create_topics([topic])
-            ((name, code, *_),) = response.topic_errors
-            error = for_code(code)
-            if error is not TopicAlreadyExistsError:
-                if code:
-                    raise _refused(kafka, f"topic {name}", error)
-                made.append(name)
+        await _refuse_lost(client, kafka, await describe(client, kafka))
+        made = [topic.name for topic in wanted if await _create(client, kafka, topic)]
         for _ in range(SOON):
             if await _all_seen(client, kafka):
                 break
@@ -111,10 +82,63 @@ async def create(config: Config, clients: Clients, partitions: int, replication:
     return made
 
 
+async def _create(client: AIOKafkaAdminClient, kafka: Kafka, topic: NewTopic) -> bool:
+    """Make a topic, if it is not there: answer whether it was not."""
+    response = await client.create_topics([topic])
+    ((name, code, *_),) = response.topic_errors
+    error = for_code(code)
+    if code and error is not TopicAlreadyExistsError:
+        raise _refused(kafka, f"topic {name}", error)
+    return not code
+
+
+async def make_ledger(client: AIOKafkaAdminClient, kafka: Kafka, partitions: int) -> None:
+    """Make the ledger alone, if it is not there, with as many replicas as the input has."""
+    ((described,),) = [await client.describe_topics([kafka.input])]
+    replicas = len(described["partitions"][0]["replicas"])
+    topic = NewTopic(kafka.ledger, partitions, replicas, topic_configs=COMPACTED)
+    if await _create(client, kafka, topic):
+        for _ in range(SOON):
+            if kafka.ledger in await describe(client, kafka):
+                break
+            await asyncio.sleep(0.1)
+
+
+async def _refuse_lost(
+    client: AIOKafkaAdminClient, kafka: Kafka, topics: Mapping[str, Topic]
+) -> None:
+    """Where the group has come some way, a ledger that is not there is lost, and not to be made."""
+    if kafka.ledger in topics or kafka.input not in topics:
+        return
+    async with asyncio.timeout(kafka.request_timeout / 1000):
+        while True:
+            with suppress(*rights.SOON):
+                found = await committed(client, kafka, topics[kafka.input].partitions)
+                break
+            await asyncio.sleep(0.1)
+    if any(one.offset >= 0 for one in found.values()):
+        raise LedgerLost(kafka.ledger, f"does not exist, and {kafka.group} was at work with it")
+
+
+async def refuse_missing(client: AIOKafkaAdminClient, kafka: Kafka) -> None:
+    """Refuse to go on where a topic is missing, and a ledger that is lost above all."""
+    topics = await describe(client, kafka)
+    await _refuse_lost(client, kafka, topics)
+    if missing := fitness.missing(kafka, topics):
+        raise TopicsUnfit(missing)
+
+
+def partitions_of_input(kafka: Kafka, topics: Mapping[str, Topic]) -> int:
+    """How many it has."""
+    if kafka.input not in topics:
+        raise TopicsUnfit(fitness.missing(kafka, {**topics, kafka.ledger: Topic(0, {})}))
+    return topics[kafka.input].partitions
+
+
 async def _all_seen(client: AIOKafkaAdminClient, kafka: Kafka) -> bool:
     """Whether every topic is there, for the broker that happens to be asked."""
     try:
-        return not _missing(kafka, await describe(client, kafka))
+        return not fitness.missing(kafka, await describe(client, kafka))
     except BrokerUnreachable:  # it knows some and not yet others
         return False
 
@@ -124,10 +148,11 @@ async def refuse_unfit(config: Config, clients: Clients) -> int:
     async with admin(clients) as client:
         await rights.refuse_missing(clients, client)
         topics = await describe(client, config.kafka)
+        await _refuse_lost(client, config.kafka, topics)
     problems = [
-        *_missing(config.kafka, topics),
-        *_partitions(config.kafka, topics),
-        *_settings(config, topics),
+        *fitness.missing(config.kafka, topics),
+        *fitness.partitions_differ(config.kafka, topics),
+        *fitness.settings_forbid(config, topics),
         *_stamped_by_senders(config.kafka, topics),
     ]
     if problems:
@@ -156,159 +181,10 @@ async def describe(client: AIOKafkaAdminClient, kafka: Kafka) -> dict[str, Topic
     return {name: Topic(partitions[name], settings[name]) for name in partitions}
 
 
-def _missing(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
-    return [
-        f"kafka.{stream}: topic {name} does not exist; run `meteragent topics create`"
-        for stream, name in (
-            ("input", kafka.input),
-            *(("output", output) for output in kafka.outputs),
-            ("ledger", kafka.ledger),
-            ("rejected", kafka.rejected),
-            ("policies", kafka.policies),
-        )
-        if name not in topics
-    ]
-
-
-def _partitions(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
-    source, ledger = topics.get(kafka.input), topics.get(kafka.ledger)
-    problems = []
-    if source and ledger and source.partitions != ledger.partitions:
-        problems.append(
-            f"kafka.ledger: {kafka.ledger} has {ledger.partitions} partitions, {kafka.input} has "
-            f"{source.partitions}: accounts would not be found; run `meteragent ledger migrate`"
-        )
-    problems += [
-        f"kafka.{stream}: {name} has {topics[name].partitions} partitions, {kafka.input} has "
-        f"{source.partitions}; give it as many"
-        for stream, name in (
-            *(("output", output) for output in kafka.outputs),
-            ("rejected", kafka.rejected),
-        )
-        if source and name in topics and topics[name].partitions < source.partitions
-    ]
-    return problems
-
-
-def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
-    kafka = config.kafka
-    problems = []
-    for stream, name in (("ledger", kafka.ledger), ("policies", kafka.policies)):
-        policy = topics[name].settings.get("cleanup.policy") if name in topics else None
-        if policy not in {None, "compact"}:
-            problems.append(
-                f"kafka.{stream}: {name} has cleanup.policy={policy}: what is in it would be "
-                "deleted; set cleanup.policy=compact"
-            )
-    settings = topics[kafka.input].settings if kafka.input in topics else {}
-    if "compact" in settings.get("cleanup.policy", ""):
-        problems.append(
-            f"kafka.input: {kafka.input} is compacted: readings would vanish; set "
-            "cleanup.policy=delete"
-        )
-    problems += [*_too_small(config, topics), *_other_times(config, topics)]
-    kept = int(settings.get(_KEPT, FOREVER))
-    if kept != FOREVER and kept < config.retention:
-        problems.append(
-            f"kafka.input: {kafka.input} keeps records for {format_duration(kept)}, open windows "
-            f"need {format_duration(config.retention)}; raise retention.ms"
-        )
-    return problems
-
-
-def _stamped_by_senders(kafka: Kafka, topics: Mapping[str, Topic]) -> Iterator[str]:
-    """Topics whose records carry the senders' time, where the brokers' is needed."""
-    stamped = {
-        name for name, topic in topics.items() if topic.settings.get(_STAMPED_BY) == _SENDERS
-    }
-    if kafka.input in stamped and not kafka.trust_timestamps:
-        yield (
-            f"kafka.input: records of {kafka.input} carry their senders' time: one clock that is "
-            f"ahead would close everybody's windows; {_stamp(kafka, kafka.input)}, or write "
-            "kafka.trust_timestamps = true"
-        )
-    if kafka.ledger in stamped:
-        yield unstamped_ledger(kafka)
-
-
-def unstamped_ledger(kafka: Kafka) -> str:
-    """What is wrong with a ledger whose records carry the senders' time."""
-    return (
-        f"kafka.ledger: records of {kafka.ledger} carry their senders' time: agents would not "
-        f"learn the brokers', by which windows close; {_stamp(kafka, kafka.ledger)}"
-    )
-
-
-def _stamp(kafka: Kafka, topic: str) -> str:
-    return (
-        f"run `kafka-configs.sh --bootstrap-server {kafka.bootstrap_servers[0]} --alter --topic "
-        f"{topic} --add-config {_STAMPED_BY}={_BROKERS}`"
-    )
-
-
-def _other_times(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:
-    """Where releases could not carry the ends of their windows as their time."""
-    for output in config.kafka.outputs:
-        settings = topics[output].settings if output in topics else {}
-        if settings.get(_STAMPED_BY) == _BROKERS:
-            yield (
-                f"kafka.output: records of {output} would carry the time of writing, not the end "
-                f"of their window, and so tell when meters were heard; set {_STAMPED_BY}={_SENDERS}"
-            )
-        if int(settings.get(_AHEAD, config.agent.max_skew)) < config.agent.max_skew:
-            yield (
-                f"kafka.output: {output} refuses records that are {settings[_AHEAD]} ms ahead, "
-                f"windows may end agent.max_skew ahead; raise {_AHEAD}"
-            )
-
-
 async def short_lived(clients: Clients) -> list[str]:
     """Where releases may be deleted before anybody could read them."""
-    kafka = clients.kafka
     async with admin(clients) as client:
-        topics = await describe(client, kafka)
-    source = int(topics[kafka.input].settings.get(_KEPT, FOREVER))
-    lasting = (int(topics[name].settings.get(_KEPT, FOREVER)) for name in kafka.outputs)
-    output = min((kept for kept in lasting if kept != FOREVER), default=FOREVER)
-    if output == FOREVER or FOREVER < source <= output:
-        return []
-    kept = "for ever" if source == FOREVER else f"for {format_duration(source)}"
-    warning = (
-        f"releases are kept for {format_duration(output)} from the end of their windows, readings "
-        f"{kept}: what is released of older ones, after a pause or in a replay, is deleted at "
-        f"once; raise {_KEPT}"
-    )
-    return [warning]
-
-
-def _too_small(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:
-    """Topics that would not take the largest record that may have to go there.
-
-    One that is refused would be made again, and refused again, for ever.
-    """
-    kafka = config.kafka
-    encoder = Encoder()
-    for policy in config.policy:
-        release = longest_release(encoder, policy.policy)
-        account = _account_bytes(config, policy.match)
-        for stream, name, size, what in (
-            ("output", config.outputs[policy.name], release, "a release"),
-            ("ledger", kafka.ledger, account, "an account"),
-        ):
-            most = int(topics[name].settings.get(_MOST, NO_LIMIT)) if name in topics else NO_LIMIT
-            if size + AROUND_A_RECORD > most:
-                yield (
-                    f"kafka.{stream}: {name} takes records of {most} bytes, {what} of "
-                    f"policy {policy.name} may have {size + AROUND_A_RECORD}; raise {_MOST}, or "
-                    "ask for less of a window"
-                )
-
-
-def _account_bytes(config: Config, prefix: str) -> int:
-    """How long the ledger record is of meters whose policies are for this prefix."""
-    shares = [one.share for one in config.assigned if one.prefix == prefix]
-    ledgers = [Ledger(share.terms, 1) for share in shares]
-    return max(map(len, dump(shares, ledgers, np.array([0]))))
+        return [*fitness.short_lived(clients.kafka, await describe(client, clients.kafka))]
 
 
 def _refused(kafka: Kafka, what: str, error: type[KafkaError]) -> Exception:

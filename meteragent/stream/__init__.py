@@ -3,6 +3,7 @@
 readings    what comes in
 releases    what goes out
 meters      which meter an id names, and which policy is that meter's
+homes       in which partition a meter's readings come
 records     readings placed in slots
 open_slots  the slots of open windows
 strips      slots laid out straight, out of which windows are cut

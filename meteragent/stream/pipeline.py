@@ -53,14 +53,17 @@ class Pipeline:
         max_skew: int,
         max_meters: int,
         normalise_ids: bool = False,
+        at_home: Callable[[str], bool] = lambda _: True,
         start: Position = START,
     ) -> None:
+        """`at_home`: whether a meter's readings are to come here; asked when it is first met."""
         self._cohorts = [Cohort(its, key) for its in _by_prefix(assigned)]
         self._presence_is_public = all(a.policy.presence == "public" for a in assigned)
         self._max_skew = max_skew
         self._max_meters = max_meters
         self._name: Callable[[str], str] = normal if normalise_ids else str
         """Of a meter, by any spelling of its id; asked once for each."""
+        self._at_home = at_home
         self._homes: dict[str, int] = {}  # spelling -> row * cohorts + cohort
         self._clock = start.clock
         self._processed = start.offset
@@ -229,14 +232,15 @@ class Pipeline:
         except KeyError:  # some are new, which is rare
             new = [m for m in dict.fromkeys(compress(meters, ~future)) if m not in homes]
             room = max(0, self._max_meters - len(homes))
-            admitted = [m for m in new if self._cohort_of(self._name(m)) is not None][:room]
+            admitted = [m for m in new if not self._obstacle(m)][:room]
             names = {meter: self._name(meter) for meter in admitted}
             unknown = dict.fromkeys(name for name in names.values() if name not in homes)
             for number, mine in self._by_cohort(unknown):
                 self._know(number, mine, self._cohorts[number].move_in(mine))
             homes.update((meter, homes[name]) for meter, name in names.items())
             return np.array(
-                [homes[m] if m in homes else self._refusal(m) for m in meters], dtype=np.int64
+                [homes[m] if m in homes else self._obstacle(m) or _TOO_MANY_METERS for m in meters],
+                dtype=np.int64,
             )
 
     def _by_cohort(self, meters: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
@@ -255,9 +259,12 @@ class Pipeline:
     def _cohort_of(self, meter: str) -> int | None:
         return longest_prefix([cohort.prefix for cohort in self._cohorts], meter)
 
-    def _refusal(self, meter: str) -> int:
-        homeless = self._cohort_of(self._name(meter)) is None
-        return _NO_POLICY if homeless else _TOO_MANY_METERS
+    def _obstacle(self, meter: str) -> int | None:
+        """Why a meter that is not known yet has no business here, if it has none."""
+        name = self._name(meter)
+        if self._cohort_of(name) is None:
+            return _NO_POLICY
+        return None if self._at_home(name) else _WRONG_PARTITION
 
     def lookalikes(self) -> int:
         """How many meters it knows whose ids differ from another's by their spelling alone."""
@@ -294,9 +301,10 @@ def _by_prefix(assigned: Sequence[Assigned]) -> list[list[Assigned]]:
     return [*groups.values()]
 
 
-_FUTURE, _NO_POLICY, _TOO_MANY_METERS = -1, -2, -3
+_FUTURE, _NO_POLICY, _TOO_MANY_METERS, _WRONG_PARTITION = -1, -2, -3, -4
 _REASONS = {
     _FUTURE: Reason.FUTURE,
     _NO_POLICY: Reason.NO_POLICY,
     _TOO_MANY_METERS: Reason.TOO_MANY_METERS,
+    _WRONG_PARTITION: Reason.WRONG_PARTITION,
 }

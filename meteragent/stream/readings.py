@@ -44,6 +44,8 @@ class Reason(StrEnum):
     """No policy is for this meter."""
     TOO_MANY_METERS = "too_many_meters"
     """A new meter, and the partition holds as many as it may."""
+    WRONG_PARTITION = "wrong_partition"
+    """The meter's home, as `kafka.partitioner` has it, is another partition."""
 
 
 class Reject(NamedTuple):

@@ -163,6 +163,13 @@ FIRING = {
         {"job": "meteragent", "reason": "future"},
         "2%",
     ),
+    "MeterAgentWrongPartition": Case(
+        series(
+            "meteragent_rejects_total", f"0x{MINUTES - 30} 7x50", **ON, reason="wrong_partition"
+        ),
+        ON,
+        "7",
+    ),
     "MeterAgentRejects": Case(
         series("meteragent_rejects_total", rising(60), **ON, reason="not_json"),
         {"job": "meteragent"},
@@ -204,6 +211,9 @@ ALMOST = {
         "meteragent_windows_suppressed_total", rising(4), **HOME, reason="coverage"
     ),
     "MeterAgentClockSkew": series("meteragent_rejects_total", rising(5), **ON, reason="future"),
+    "MeterAgentWrongPartition": series(
+        "meteragent_rejects_total", steady(7), **ON, reason="wrong_partition"
+    ),
     "MeterAgentRejects": series("meteragent_rejects_total", rising(25), **ON, reason="not_json"),
 }
 """Not bad enough, or not for long enough."""

@@ -18,10 +18,9 @@ from aiokafka.errors import IllegalOperation, KafkaError, ProducerFenced
 from aiokafka.structs import OffsetAndMetadata
 
 from meteragent.errors import LedgerDamaged, PartitionsChanged, TopicReplaced, TopicsUnfit
-from meteragent.kafka import clients, group, restore
+from meteragent.kafka import clients, group
 from meteragent.kafka.agent import Agent
 from meteragent.stream.partition import State
-from meteragent.stream.pipeline import Position
 from meteragent.watch import events
 from tests.integration.fleet import QUICK, Fleet, watching
 from tests.integration.load import Load, produce
@@ -162,7 +161,7 @@ def test_offsets_of_another_topic_of_that_name_are_refused(tmp_path: Path, kafka
         fleet = Fleet(tmp_path, kafka, partitions=2)
         await fleet.create()
         names = fleet.config.kafka
-        metadata = restore.metadata(Position(1000, 0, 1000))
+        metadata = "meteragent/1 0:1000"
         async with (
             AIOKafkaProducer(bootstrap_servers=kafka, transactional_id=fleet.name) as producer,
             producer.transaction(),

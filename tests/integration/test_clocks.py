@@ -222,6 +222,6 @@ def test_the_time_is_asked_for_in_the_ledger_and_is_nobodys_account(
             records = await read(servers, names.ledger, 0)
             assert len(records) >= 2
             assert {(r.key, r.value, r.timestamp_type) for r in records} == {(RECORD, None, 1)}
-            assert await restore.accounts(Clients(names), 0) == {}
+            assert (await restore.accounts(Clients(names), 0)).accounts == {}
 
     asyncio.run(scenario())

@@ -20,6 +20,7 @@ from meteragent.cli import main
 from meteragent.commands.exit_codes import Exit
 from meteragent.config import Config, load
 from meteragent.kafka.agent import Agent
+from meteragent.stream.homes import Homes
 from tests.files.given import CONFIGURATION, SHARED, lively, write_key
 from tests.given import DAY
 
@@ -35,9 +36,10 @@ def configured(kafka: str, name: str, tables: str) -> str:
 
 
 def partition_of(line: bytes, partitions: int) -> int:
-    """A meter's records stay together; a line that names none may go anywhere."""
-    meter = line.partition(b'"meter_id": ')[2].partition(b",")[0]
-    return sum(meter) % partitions
+    """A meter's records go to its home; a line that names none may go anywhere."""
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        return Homes("murmur2", partitions).of(json.loads(line)["meter_id"])
+    return sum(line) % partitions
 
 
 async def produce(config: Config, partitions: int, lines: list[bytes]) -> None:

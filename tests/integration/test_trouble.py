@@ -367,7 +367,7 @@ def test_offsets_of_another_application_are_not_taken_for_ours(
             [message] = {line["message"] for line in agent.said("partition failed")}
             assert message == (
                 f"kafka.group: {names.group} has an offset in partition 0 that this agent did not "
-                "commit; write another group"
+                "commit; take another group and ledger, or delete the group"
             )
             assert await released(fleet, 0) == 0
             assert await released(fleet, 1) > 0

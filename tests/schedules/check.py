@@ -86,7 +86,7 @@ class Checker:
         for (topic, _), key, value in transaction.records:
             if topic in self._names.outputs:
                 touched.add(self._release(value))
-            elif topic == self._names.ledger:
+            elif topic == self._names.ledger and not key.startswith(b"\0"):
                 self._accounts[key.decode()] = value
                 touched.add(key.decode())
         for meter in sorted(touched):

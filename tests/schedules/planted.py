@@ -19,6 +19,7 @@ from meteragent.kafka.clock import BrokersClock, LastFetch
 from meteragent.kafka.handover import Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox
+from meteragent.kafka.owner import Bond
 from meteragent.kafka.worker import Worker
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.partition import TABLE, Command, Event, Life, State
@@ -36,7 +37,8 @@ def commits_before_delivery() -> AbstractContextManager[object]:
         source: TopicPartition,
         waiting: Outbox,
         position: Position,
-    ) -> None:
+        bond: Bond,
+    ) -> Bond:
         await producer.begin_transaction()
         for topic, records in (
             *waiting.releases.items(),
@@ -44,8 +46,9 @@ def commits_before_delivery() -> AbstractContextManager[object]:
             (kafka.rejected, waiting.rejects),
         ):
             await outbox.send(producer, topic, source.partition, records)
-        offset = OffsetAndMetadata(position.offset, restore.metadata(position))
+        offset = OffsetAndMetadata(position.offset, restore.metadata(position, bond))
         await producer.send_offsets_to_transaction({source: offset}, kafka.group)
+        return bond
 
     return patch.object(worker, "send_all", send_all)
 
@@ -90,8 +93,8 @@ def draws_anew() -> AbstractContextManager[object]:
     """The noise is not a function of the content: every pipeline that is built has its own."""
     real, dice = Shared.pipeline, Random(0)
 
-    def pipeline(self: Shared, start: Position) -> Pipeline:
-        return real(replace(self, key=NoiseKey(dice.randbytes(32))), start)
+    def pipeline(self: Shared, partition: int, start: Position) -> Pipeline:
+        return real(replace(self, key=NoiseKey(dice.randbytes(32))), partition, start)
 
     return patch.object(Shared, "pipeline", pipeline)
 
@@ -105,7 +108,7 @@ def restores_aborted() -> AbstractContextManager[object]:
     """The ledger is read with what was aborted, or may yet be."""
     real = restore.accounts
 
-    async def accounts(clients: Clients, partition: int) -> dict[str, bytes]:
+    async def accounts(clients: Clients, partition: int) -> restore.Kept:
         everything = partial(clients.consumer, isolation_level="read_uncommitted")
         with patch.object(clients, "consumer", everything):
             return await real(clients, partition)
@@ -115,7 +118,7 @@ def restores_aborted() -> AbstractContextManager[object]:
 
 def leaves_ledger_out() -> AbstractContextManager[object]:
     """The ledger has no part in the transaction."""
-    return patch.object(Outbox, "ledger", lambda _: [])
+    return patch.object(Outbox, "ledger", lambda outbox: [*outbox.reserved.items()])
 
 
 def ticks_at_once() -> AbstractContextManager[object]:

@@ -55,7 +55,7 @@ class Producer:
         self._fatal: ProducerFenced | None = None
         self._turn = asyncio.Lock()  # one request to the transaction's coordinator at a time
         self._added: set[Place] = set()
-        self._batches: list[asyncio.Task[None]] = []
+        self._batches: list[asyncio.Task[SimpleNamespace]] = []
         self._work: list[asyncio.Task[Any]] = []
         self._sender = SimpleNamespace(sender_task=self)  # where it is stopped by force
         self.client = self
@@ -106,7 +106,9 @@ class Producer:
     def create_batch(self) -> Batch:
         return Batch()
 
-    async def send_batch(self, batch: Batch, topic: str, *, partition: int) -> "asyncio.Task[None]":
+    async def send_batch(
+        self, batch: Batch, topic: str, *, partition: int
+    ) -> "asyncio.Task[SimpleNamespace]":
         self._refuse_closed()
         delivery = self._background(self._deliver(batch, (topic, partition)))
         self._batches.append(delivery)
@@ -125,12 +127,16 @@ class Producer:
         self._open = False
         await asyncio.shield(self._background(self._end()))
 
-    async def _deliver(self, batch: Batch, place: Place) -> None:
+    async def _deliver(self, batch: Batch, place: Place) -> SimpleNamespace:
         await self._add(place)
         if self._network.chance(REFUSED):
             raise MessageSizeTooLargeError
         kafka, identity = self._network.kafka, self._known
-        await self._call(once(lambda: kafka.produce(identity, place, batch.records)))
+        offsets: list[int] = []
+        await self._call(
+            once(lambda: offsets.append(kafka.produce(identity, place, batch.records)))
+        )
+        return SimpleNamespace(offset=offsets[0])
 
     async def _send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         kafka = self._network.kafka

@@ -10,6 +10,7 @@ from meteragent.config import Config, from_document
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.privacy.policy import Policy
+from meteragent.stream.homes import Homes
 from meteragent.stream.pipeline import Pipeline
 from tests.given import KEY, SECOND
 
@@ -119,12 +120,20 @@ def world(number: int, *, punctual: bool = True) -> World:
         step = random.choice([0, 1, 3, 5, 10, 10, 40]) * SECOND
         now += step if punctual else 3 * step
         events += step
-        meter = f"{partition}-{random.choice('aaabbc')}"
+        meter = _at_home(partition, random.choice("aaabbc"))
         time = (now if punctual else events) - random.choice(delays) * SECOND
         reading = {"meter_id": meter, "ts": time, "value": random.randint(0, 20)}
         value = b"{" if random.random() < 0.05 else json.dumps(reading).encode()
         written.append(Record(partition, now, meter.encode(), value))
     return World(_config(number % len(_POLICIES)), tuple(written), punctual)
+
+
+@cache
+def _at_home(partition: int, name: str) -> str:
+    """A meter of this partition."""
+    homes = Homes("murmur2", PARTITIONS)
+    names = (f"{partition}-{name}{number}" for number in range(99))
+    return next(meter for meter in names if homes.of(meter) == partition)
 
 
 @cache

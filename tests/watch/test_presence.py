@@ -77,7 +77,7 @@ def played(settings: Config, records_of: Callable[[int], Iterable[bytes]]) -> Se
             status = Status(settings, stage.monitor, stage, wall=lambda: stage.now)
             pages.append(status.document() | {"up_seconds": 0})
     for key, text, time in stage.published:
-        document = json.loads(text)
+        document = json.loads(text or b"")
         for answers in ("values", "unbiased"):
             document[answers] = [*document[answers]]
         documents.append((key, time, document))
