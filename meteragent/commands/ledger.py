@@ -27,7 +27,7 @@ from meteragent.explain.accounts import (
 )
 from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.words import per_watt_text, power_text, time_text
-from meteragent.files.ledger import Kept, look
+from meteragent.files.ledger import LedgerFile, look
 from meteragent.privacy.ledger import NEVER
 from meteragent.privacy.policy import policy_of
 
@@ -148,7 +148,7 @@ def _shelves(config: Config) -> list[Shelf]:
     return [Shelf(s.match, s.guarantee) for s in config.policy]
 
 
-def _only_shelf(kept: Kept) -> Shelf:
+def _only_shelf(kept: LedgerFile) -> Shelf:
     """The policy that a file was written under, if it was but one."""
     if len(kept.policies) != 1:
         raise InvalidSetting(

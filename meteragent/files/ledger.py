@@ -193,7 +193,7 @@ class SqliteLedger:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class LedgerFile:
     """What a ledger says to somebody who only looks."""
 
     accounts: dict[str, bytes]
@@ -201,7 +201,7 @@ class Kept:
     """Id -> document."""
 
 
-def look(path: Path) -> Kept:
+def look(path: Path) -> LedgerFile:
     """Read a ledger, also while a job writes it. It is neither made nor changed."""
     if not path.is_file():
         raise FileRefused(str(path), "is no file", "name the --ledger of a `sanitize`")
@@ -210,7 +210,7 @@ def look(path: Path) -> Kept:
         run = database.execute
         run("BEGIN")  # one moment for both tables
         _refuse_foreign(database, str(path))
-        return Kept(
+        return LedgerFile(
             dict(run("SELECT meter, record FROM account")),
             dict(run("SELECT id, document FROM policy")),
         )

@@ -1,4 +1,4 @@
-"""Whether topics are as exactly-once releases need them: what is wrong with each, and what to set."""
+"""Whether topics are as exactly-once releases need them: what is wrong, and what to set."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -32,7 +32,18 @@ class Topic:
     settings: Mapping[str, str]
 
 
+def problems(config: Config, topics: Mapping[str, Topic]) -> list[str]:
+    """Everything that is wrong with topics."""
+    return [
+        *missing(config.kafka, topics),
+        *_partitions(config.kafka, topics),
+        *_settings(config, topics),
+        *_stamped_by_senders(config.kafka, topics),
+    ]
+
+
 def missing(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
+    """Those that do not exist."""
     return [
         f"kafka.{stream}: topic {name} does not exist; run `meteragent topics create`"
         for stream, name in (
@@ -46,7 +57,7 @@ def missing(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
     ]
 
 
-def partitions_differ(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
+def _partitions(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
     source, ledger = topics.get(kafka.input), topics.get(kafka.ledger)
     problems = []
     if source and ledger and source.partitions != ledger.partitions:
@@ -66,7 +77,7 @@ def partitions_differ(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
     return problems
 
 
-def settings_forbid(config: Config, topics: Mapping[str, Topic]) -> list[str]:
+def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
     kafka = config.kafka
     problems = []
     for stream, name in (("ledger", kafka.ledger), ("policies", kafka.policies)):

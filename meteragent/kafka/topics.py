@@ -149,12 +149,7 @@ async def refuse_unfit(config: Config, clients: Clients) -> int:
         await rights.refuse_missing(clients, client)
         topics = await describe(client, config.kafka)
         await _refuse_lost(client, config.kafka, topics)
-    problems = [
-        *fitness.missing(config.kafka, topics),
-        *fitness.partitions_differ(config.kafka, topics),
-        *fitness.settings_forbid(config, topics),
-        *_stamped_by_senders(config.kafka, topics),
-    ]
+    problems = fitness.problems(config, topics)
     if problems:
         raise TopicsUnfit(problems)
     return topics[config.kafka.input].partitions
