@@ -118,6 +118,13 @@ class PolicySettings(Settings):
         '"public"',
         default="public",
     )
+    readings: Literal["classes", "exact", "none"] = setting(
+        "What a release tells of how many of its slots hold a reading, where presence is public: "
+        '`"some"`, `"half"`, `"most"` (0.8 and more) or `"all"`; their number; or nothing. What is '
+        "withheld never tells.",
+        '"exact"',
+        default="classes",
+    )
     on_exhausted: Literal["suppress", "partial"] = setting(
         "What happens to a window that the budget does not cover: nothing of it is released, or "
         "its first queries that still fit are.",
@@ -141,6 +148,7 @@ class PolicySettings(Settings):
             min_coverage=self._coverage(),
             presence=self.presence,
             on_exhausted=self.on_exhausted,
+            readings=self.readings,
         )
 
     @cached_property

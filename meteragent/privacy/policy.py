@@ -77,6 +77,8 @@ class Policy:
     min_coverage: Decimal = Decimal(0)
     presence: Literal["public", "private"] = "public"
     on_exhausted: Literal["suppress", "partial"] = "suppress"
+    readings: Literal["classes", "exact", "none"] = "classes"
+    """What a release tells of how many readings its window held, where presence is public."""
 
     def __post_init__(self) -> None:
         self._refuse_crooked_windows()
@@ -89,6 +91,8 @@ class Policy:
                 "would tell of presence, which is private",
                 'leave it out, or write presence = "public"',
             )
+        if self.presence == "private" and self.readings != "classes":
+            raise InvalidSetting("readings", "is about presence, which is private", "leave it out")
         for asked in self.questions:
             decay(self.domain, asked.nano)  # refuses what would be no noise
         self.terms  # noqa: B018 - refuses what no ledger can keep
@@ -185,6 +189,7 @@ class Policy:
             "budget_per_watt": f"{(Decimal(self.budget) / NANO).normalize():f}",
             "horizon_ms": self.horizon,
             "on_exhausted": self.on_exhausted,
+            **({} if self.readings == "classes" else {"readings": self.readings}),
         }
 
     def document(self) -> dict[str, Any]:
@@ -204,6 +209,7 @@ def policy_of(document: dict[str, Any]) -> Policy:
         min_coverage=Decimal(document["min_coverage"]),
         presence=document["presence"],
         on_exhausted=document["on_exhausted"],
+        readings=document.get("readings", "classes"),
         **{name: document[f"{name}_ms"] for name in _TIMES},
     )
 

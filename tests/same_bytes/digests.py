@@ -4,8 +4,8 @@ Each case is a line for each thing that comes of it, so that a change that is me
 own lines only. The lines say what commit 478b133 did, before the folders were the architecture,
 but for what was changed on purpose since: empty windows of private meters whose range begins
 below 0 W (drawn: 8, 19, 21, 25), the key of the files, which had become too plain, the windows of
-private meters, which the clock of the partition alone closes, and the order of releases in files,
-which is that of the records.
+private meters, which the clock of the partition alone closes, the order of releases in files, which
+is that of the records, and the readings of public windows, which are told in classes.
 """
 
 from __future__ import annotations
