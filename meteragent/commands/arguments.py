@@ -19,12 +19,14 @@ POLICY = {
     "horizon": ("24h", "stretch of time that the budget is for"),
     "min_coverage": ("0.8", "share of slots that a window needs"),
     "presence": ("", "whether anybody may learn which readings are absent"),
+    "readings": ("", "what releases tell of how many readings there are"),
     "on_exhausted": ("", "what happens to windows beyond the budget"),
 }
 """Settings of a policy, each with an example, unless its choices are told."""
 CHOICES = {
     "preset": ("tv-content", "appliances", "presence"),
     "presence": ("public", "private"),
+    "readings": ("classes", "exact", "none"),
     "on_exhausted": ("suppress", "partial"),
 }
 OUTPUTS = {"json": "encoder.Encoder", "csv": "csv_encoder.CsvEncoder"}

@@ -25,7 +25,15 @@ from meteragent.explain.document import Choice
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import epsilon_at
-from meteragent.privacy.policy import OnExhausted, Policy, Presence, Question, per_watt, question
+from meteragent.privacy.policy import (
+    HowMany,
+    OnExhausted,
+    Policy,
+    Presence,
+    Question,
+    per_watt,
+    question,
+)
 from meteragent.privacy.query import query
 
 PUBLIC_COVERAGE = Decimal("0.8")
@@ -143,6 +151,13 @@ class PolicySettings(Settings):
         "empty one as if it held 0 W throughout.",
         default="public",
     )
+    readings: HowMany = setting(
+        "What a release tells of how many of its slots hold a reading, where presence is public: "
+        '`"some"`, `"half"`, `"most"` (0.8 and more) or `"all"`; their number; or nothing. What is '
+        "withheld never tells.",
+        '"exact"',
+        default="classes",
+    )
     on_exhausted: OnExhausted = setting(
         "What happens to a window that the budget does not cover: nothing of it is released, or "
         "its first queries that still fit are.",
@@ -174,6 +189,7 @@ class PolicySettings(Settings):
             min_coverage=self._coverage(),
             presence=self.presence,
             on_exhausted=self.on_exhausted,
+            readings=self.readings,
         )
 
     @cached_property

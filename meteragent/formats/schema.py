@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import TypeAdapter
 
-from meteragent.formats.encoder import REJECT_SCHEMA
+from meteragent.formats.encoder import CLASSES, REJECT_SCHEMA
 from meteragent.formats.json_one import Block, Reading
 from meteragent.privacy.policy import POLICY_SCHEMA, RELEASE_SCHEMA, Policy
 from meteragent.privacy.query import NAMED
@@ -64,7 +64,11 @@ def release_schema() -> Schema:
             "additionalProperties": _POSITIVE,
         },
         "withheld": {"enum": [reason.value for reason in Withheld if reason]},
-        "readings": _COUNT | {"description": "How many slots hold a reading."},
+        "readings": {
+            "description": "Of the slots, how many hold a reading: some, half, most (0.8 and more) "
+            "or all; or their number, if the policy says so. Only of what is released.",
+            "anyOf": [{"enum": [*CLASSES]}, _COUNT],
+        },
         "slots": _COUNT | {"minimum": 1},
     }
     schema = object_of(properties, optional={"withheld", "readings", "slots"})
@@ -75,6 +79,7 @@ def release_schema() -> Schema:
     schema["else"] = {
         "properties": dict.fromkeys(("values", "unbiased", "epsilon"), none),
         "required": ["withheld"],
+        "not": {"required": ["readings"]},
     }
     return named(RELEASE_SCHEMA, "What is released of one window of a meter", schema)
 
@@ -107,8 +112,10 @@ def policy_schema() -> Schema:
             for field in fields(Policy)
             if get_origin(field.type) is Literal
         },
+        "readings": {"enum": ["exact", "none"], "description": "If absent: in classes."},
     }
-    return named(POLICY_SCHEMA, "What decides a release, and its price", object_of(properties))
+    schema = object_of(properties, optional={"readings"})
+    return named(POLICY_SCHEMA, "What decides a release, and its price", schema)
 
 
 def reject_schema() -> Schema:

@@ -25,6 +25,7 @@ _TIMES = ("size", "interval", "hop", "grace", "idle", "horizon")
 
 Presence = Literal["public", "private"]
 OnExhausted = Literal["suppress", "partial"]
+HowMany = Literal["classes", "exact", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ class Policy:
     min_coverage: Decimal = Decimal(0)
     presence: Presence = "public"
     on_exhausted: OnExhausted = "suppress"
+    readings: HowMany = "classes"
+    """What a release tells of how many readings its window held, where presence is public."""
 
     def __post_init__(self) -> None:
         self._refuse_crooked_windows()
@@ -93,6 +96,8 @@ class Policy:
                 "would tell of presence, which is private",
                 'leave it out, or write presence = "public"',
             )
+        if self.presence == "private" and self.readings != "classes":
+            raise InvalidSetting("readings", "is about presence, which is private", "leave it out")
         for asked in self.questions:
             decay(self.domain, asked.nano)  # refuses what would be no noise
         self.terms  # noqa: B018 - refuses what no ledger can keep
@@ -193,6 +198,7 @@ class Policy:
             "budget_per_watt": f"{(Decimal(self.budget) / NANO).normalize():f}",
             "horizon_ms": self.horizon,
             "on_exhausted": self.on_exhausted,
+            **({} if self.readings == "classes" else {"readings": self.readings}),
         }
 
     def document(self) -> dict[str, Any]:
@@ -212,6 +218,7 @@ def policy_of(document: dict[str, Any]) -> Policy:
         min_coverage=Decimal(document["min_coverage"]),
         presence=document["presence"],
         on_exhausted=document["on_exhausted"],
+        readings=document.get("readings", "classes"),
         **{name: document[f"{name}_ms"] for name in _TIMES},
     )
 

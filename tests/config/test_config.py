@@ -472,6 +472,10 @@ SECURITY = "[kafka.security]\n"
             "policy[0].min_coverage: would tell of presence, which is private; ",
         ),
         (
+            one_policy(readings='"exact"', presence='"private"'),
+            "policy[0].readings: is about presence, which is private; leave it out",
+        ),
+        (
             one_policy(presence='"x"'),
             'policy[0].presence: is not one of them; write one of "public"',
         ),

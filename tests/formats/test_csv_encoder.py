@@ -76,11 +76,11 @@ def test_a_row_reads_as_the_design_says() -> None:
     )
     name = rules.id.encode()
     assert encoder.encode(made) == [
-        b'"m,1",0,40000,released,,W,' + name + b",3,4,10.0,-3.25,0.004,"
+        b'"m,1",0,40000,released,,W,' + name + b",half,4,10.0,-3.25,0.004,"
         b'"[1.0,null,2.0,3.5]","[0.5,null,2.0,3.0]",0.005'
     ]
     assert encoder.encode(suppressed) == [
-        b'"m,1",0,40000,suppressed,budget,W,' + name + b",3,4,,,,,,"
+        b'"m,1",0,40000,suppressed,budget,W,' + name + b",,,,,,,,"
     ]
 
 

@@ -282,7 +282,7 @@ async def whole_windows(fleet: Fleet) -> Counter[str]:
         for partition in range(PARTITIONS)
         for record in await read(fleet.servers, fleet.config.kafka.output, partition)
     ]
-    return Counter(d["meter_id"] for d in documents if d.get("readings") == d.get("slots") == 3)
+    return Counter(d["meter_id"] for d in documents if d.get("readings") == "all")
 
 
 def counted(metrics: bytes) -> Counter[Reason]:

@@ -5,8 +5,8 @@ own lines only. The lines say what commit 478b133 did, before the folders were t
 but for what was changed on purpose since: empty windows of private meters whose range begins
 below 0 W (drawn: 8, 19, 21, 25), the key of the files, which had become too plain, the layout of
 accounts, which have a ring for each policy of their meter, the windows of private meters, which
-the clock of the partition alone closes, and the order of releases in files, which is that of the
-records.
+the clock of the partition alone closes, the order of releases in files, which is that of the
+records, and the readings of public windows, which are told in classes.
 """
 
 from __future__ import annotations
