@@ -35,8 +35,10 @@ class Restored(NamedTuple):
 async def take_over(shared: Shared, source: TopicPartition, into: Handover) -> Restored:
     """Fill a handover that holds no more than its producer."""
     kafka, partition, claim = shared.config.kafka, source.partition, shared.claim
-    kept = await restore.accounts(shared.clients, partition)
+    # In this order: what a position knows of its ledger is in the ledger, also for somebody who was
+    # fenced in between, and would else take a ledger for lost that another one has begun.
     committed = await restore.committed(shared.admin, kafka, shared.partitions)
+    kept = await restore.accounts(shared.clients, partition)
     bonds = {where: restore.bond_of(found) for where, found in committed.items()}
     position, lost = await restore.position(shared.consumer, kafka, partition, committed[partition])
     pipeline = shared.pipeline(partition, position)
