@@ -118,6 +118,17 @@ class PolicySettings(Settings):
         '"public"',
         default="public",
     )
+    fill: Literal["last"] | None = setting(
+        "For meters that report on change: a slot without a reading holds the last one of its "
+        "window, for up to `fill_limit`. Nothing is carried on from one window into the next.",
+        '"last"',
+        default=None,
+    )
+    fill_limit: SomeTime | None = setting(
+        "For how long a reading is carried on: a little longer than the heartbeat of the meters.",
+        '"15m"',
+        default=None,
+    )
     readings: Literal["classes", "exact", "none"] = setting(
         "What a release tells of how many of its slots hold a reading, where presence is public: "
         '`"some"`, `"half"`, `"most"` (0.8 and more) or `"all"`; their number; or nothing. What is '
@@ -149,6 +160,7 @@ class PolicySettings(Settings):
             presence=self.presence,
             on_exhausted=self.on_exhausted,
             readings=self.readings,
+            fill_limit=self.fill_limit or 0,
         )
 
     @cached_property
@@ -163,7 +175,7 @@ class PolicySettings(Settings):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "PolicySettings":
-        refuse(_found_by(self._domain, self._questions, self._budget))
+        refuse(_found_by(self._domain, self._questions, self._budget, self._fill))
         refuse(_found_by(lambda: self.policy))
         refuse(_found_by(self._afford))
         return self
@@ -173,6 +185,13 @@ class PolicySettings(Settings):
 
     def _budget(self) -> int:
         return per_watt("budget", self.budget, self.radius)
+
+    def _fill(self) -> None:
+        """Refuse a way to fill slots without its limit, and the other way round."""
+        if self.fill and not self.fill_limit:
+            raise InvalidSetting("fill_limit", "is missing", 'write for example "15m"')
+        if self.fill_limit and not self.fill:
+            raise InvalidSetting("fill", "is missing", 'write "last", or leave out fill_limit')
 
     def _coverage(self) -> Decimal:
         if self.min_coverage is not None:

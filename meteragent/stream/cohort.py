@@ -1,12 +1,13 @@
 """One policy's meters in one partition: their windows, their accounts, and their releases."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask, counted, run_starts
 from meteragent.privacy.domain import ABSENT, Watts
 from meteragent.privacy.entropy import TAG_BYTES, NoiseKey, tag
+from meteragent.privacy.fill import carried
 from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.ledger_record import dump
 from meteragent.privacy.policy import Policy
@@ -89,6 +90,7 @@ class Cohort:
     def decide(self, closed: Closed) -> Step:
         """Charge closed windows, release what is paid for, and write the accounts down."""
         starts = self.policy.windows.start(closed.windows)
+        closed = replace(closed, levels=carried(closed.levels, self.policy.carried))
         present = closed.levels != ABSENT
         granted, withheld = self._pay(closed.rows, starts, present)
         values, unbiased = self._release(closed, starts, granted)

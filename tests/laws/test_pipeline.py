@@ -29,7 +29,13 @@ POLICIES = (
     Assigned("p-", replace(HOME, presence="private", size=20 * SECOND, hop=20 * SECOND)),
     Assigned(
         "h-",
-        replace(HOME, hop=10 * SECOND, on_exhausted="partial", min_coverage=Decimal("0.5")),
+        replace(
+            HOME,
+            hop=10 * SECOND,
+            on_exhausted="partial",
+            min_coverage=Decimal("0.5"),
+            fill_limit=10 * SECOND,
+        ),
     ),
 )
 METERS = ("a", "b", "p-1", "h-1", "h-2")
