@@ -19,6 +19,8 @@ POLICY = {
     "horizon": ("24h", "stretch of time that the budget is for"),
     "min_coverage": ("0.8", "share of slots that a window needs"),
     "presence": ("", "whether anybody may learn which readings are absent"),
+    "fill": ("", "what a slot without a reading holds: the last one of its window"),
+    "fill_limit": ("15m", "for how long"),
     "readings": ("", "what releases tell of how many readings there are"),
     "on_exhausted": ("", "what happens to windows beyond the budget"),
 }
@@ -26,6 +28,7 @@ POLICY = {
 CHOICES = {
     "preset": ("tv-content", "appliances", "presence"),
     "presence": ("public", "private"),
+    "fill": ("last",),
     "readings": ("classes", "exact", "none"),
     "on_exhausted": ("suppress", "partial"),
 }

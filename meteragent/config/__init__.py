@@ -2,7 +2,7 @@
 
 fields      the kinds of values, each read strictly
 secretfile, secrets, keyfile    files that only their owner may read
-policy, presets    what is released of which meters, and what somebody wants to hide
+queries, policy, presets    what is released of which meters, and what somebody wants to hide
 budget      the account of a meter that has several policies
 kafka, model    all the other settings, and the whole
 tree        tables and settings, found by walking the models

@@ -20,6 +20,7 @@ from meteragent.config.fields import (
     setting,
 )
 from meteragent.config.presets import filled, presets
+from meteragent.config.queries import Asked, AskedQuery
 from meteragent.errors import InvalidSetting
 from meteragent.explain.document import Choice
 from meteragent.explain.guarantee import Guarantee
@@ -39,25 +40,6 @@ from meteragent.privacy.query import query
 PUBLIC_COVERAGE = Decimal("0.8")
 _OURS = {"size": "window", "costs": "queries"}
 """The core's names -> those of the settings."""
-
-
-class AskedQuery(Settings):
-    """One of the `queries`; a name alone means `{ query = NAME }`."""
-
-    query: str = setting(
-        '`"avg"`, `"min"`, `"median"`, `"max"`, a percentile such as `"p95"`, or `"reading"`, '
-        "which releases every slot and costs as often.",
-        '"avg"',
-    )
-    epsilon: Exact | None = setting(
-        "The loss of this query's answer; without it, the policy's.", '"0.5"', default=None
-    )
-
-
-def _asked(queries: object) -> object:
-    if not isinstance(queries, list | tuple):
-        raise InvalidSetting("queries", "is no list", 'write for example ["avg"]')
-    return tuple({"query": q} if isinstance(q, str) else q for q in queries)
 
 
 LEFT_TO_THE_ACCOUNT = object()
@@ -113,7 +95,7 @@ class PolicySettings(Settings):
     )
     maximum: Power = setting("The highest reading; higher ones count as this.", '"24kW"')
     step: Power = setting("The grid of readings between the two.", default="10W")
-    queries: Annotated[tuple[AskedQuery, ...], BeforeValidator(_asked)] = setting(
+    queries: Asked = setting(
         "What to release of each window, the most important first.",
         '["avg", { query = "p95", epsilon = "0.5" }]',
         default=["avg"],
@@ -150,6 +132,17 @@ class PolicySettings(Settings):
         "of all meters of a partition alone, and every window of a known meter is released, an "
         "empty one as if it held 0 W throughout.",
         default="public",
+    )
+    fill: Literal["last"] | None = setting(
+        "For meters that report on change: a slot without a reading holds the last one of its "
+        "window, for up to `fill_limit`. Nothing is carried on from one window into the next.",
+        '"last"',
+        default=None,
+    )
+    fill_limit: SomeTime | None = setting(
+        "For how long a reading is carried on: a little longer than the heartbeat of the meters.",
+        '"15m"',
+        default=None,
     )
     readings: HowMany = setting(
         "What a release tells of how many of its slots hold a reading, where presence is public: "
@@ -190,6 +183,7 @@ class PolicySettings(Settings):
             presence=self.presence,
             on_exhausted=self.on_exhausted,
             readings=self.readings,
+            fill_limit=self.fill_limit or 0,
         )
 
     @cached_property
@@ -205,11 +199,11 @@ class PolicySettings(Settings):
     @model_validator(mode="after")
     def _makes_sense(self) -> "PolicySettings":
         if self.budget is None:
-            refuse(_found_by(self._domain, self._questions))
+            refuse(_found_by(self._domain, self._questions, self._fill))
         elif self.share is not None:
             refuse([InvalidSetting("share", "is a share of no [budget]", "leave it out")])
         else:
-            refuse(_found_by(self._domain, self._questions, self._budget))
+            refuse(_found_by(self._domain, self._questions, self._budget, self._fill))
             refuse(_found_by(lambda: self.policy))
             refuse(_found_by(self._afford))
         return self
@@ -245,6 +239,13 @@ class PolicySettings(Settings):
             return self._share
         assert self.budget is not None  # noqa: S101 - what is left to the account has a share
         return per_watt("budget", self.budget, self.radius)
+
+    def _fill(self) -> None:
+        """Refuse a way to fill slots without its limit, and the other way round."""
+        if self.fill and not self.fill_limit:
+            raise InvalidSetting("fill_limit", "is missing", 'write for example "15m"')
+        if self.fill_limit and not self.fill:
+            raise InvalidSetting("fill", "is missing", 'write "last", or leave out fill_limit')
 
     def _coverage(self) -> Decimal:
         if self.min_coverage is not None:

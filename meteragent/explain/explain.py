@@ -116,7 +116,7 @@ def _spent_in_words(policy: Policy, windows: int, released: int, partly: tuple[P
 
 
 def _seen(load: Everyday, policy: Policy) -> Seen:
-    left = traces(load, policy, policy.needed)
+    left = traces(load, policy, policy.needed, carried=policy.carried)
     whole, habit = (traces(load, policy, policy.slots, days=days) for days in (1, HABIT))
     return Seen(
         load.name,

@@ -157,6 +157,11 @@ class Guarantee:
             f"at most {one} from one release, {aligned} in {span} that start or end with a window, "
             f"and {any_other} in any {span}."
         )
+        if policy.fill_limit:
+            yield (
+                "A slot without a reading holds the last one of its window, for up to "
+                f"{time_text(policy.fill_limit)}: readings are then what slots hold."
+            )
         if policy.presence == "public":
             yield "Which readings arrived is public: a gap in the readings can be seen."
         else:

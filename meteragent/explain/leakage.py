@@ -45,12 +45,13 @@ class Load:
                 raise InvalidSetting(name, "must be positive and finite", "write for example 2000")
 
     def exponent(
-        self, query: Query, nano: int, domain: Domain, windows: Windows, held: int
+        self, query: Query, nano: int, domain: Domain, windows: Windows, held: int, carried: int = 0
     ) -> float:
         """Log-odds by which all releases of one query can tell that the load ran.
 
         Precondition: nothing else in the home changes with it, and every window that is
-        released holds `held` readings or more. Postcondition: an upper bound over every home,
+        released holds `held` readings or more, of which each may be `carried` on for as many
+        slots of its window. Postcondition: an upper bound over every home,
         every starting time and every such pattern of gaps, whether readings are samples or
         means of their intervals. Why per query: an average moves only by the energy in its
         window, a percentile by up to the whole load, and the reading-by-reading release once
@@ -58,7 +59,10 @@ class Load:
         """
         levels, readings = domain.steps(self.watts), windows.readings(self.seconds * 1000)
         return (nano * float(domain.step) / NANO) * max(
-            sum(query.moved(covered, held, levels) for covered in shares)
+            sum(
+                query.moved(min(covered + carried, windows.slots), held, levels)
+                for covered in shares
+            )
             for shares in windows.shares(readings)
         )
 

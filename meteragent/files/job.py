@@ -12,9 +12,12 @@ still be filled, and a window is released once: it waits for the next run.
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from meteragent.config import Config
 from meteragent.errors import InputDamaged, InputReplaced, InvalidSetting
@@ -27,7 +30,7 @@ from meteragent.formats.json_one import LATEST
 from meteragent.formats.lines import LineReader, TableOptions, decoder_of
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Pipeline
-from meteragent.stream.releases import Document, Step, stages
+from meteragent.stream.releases import Document, Releases, Step, stages
 
 NEVER_IDLE = 2**45
 """Milliseconds by which no two clocks differ."""
@@ -90,6 +93,8 @@ class Job:
         self.totals = self._standing.totals
         self._pipeline: Pipeline | None = None
         self._lines: LineReader | None = None
+        self.held: Counter[int] = Counter()
+        """How many windows of this run hold which percent of their slots."""
         self._accounts: dict[str, bytes] = {}
         self._committed_at = time.monotonic()
         self._before = 0
@@ -187,9 +192,17 @@ class Job:
                 documents += step.written(self._encoder.encode)
                 self._accounts.update(step.accounts)
                 self.totals.decide(step.releases)
+                self._weigh(step.releases)
             documents.sort()
             if documents:
                 self._sink.write(b"".join(document.text + b"\n" for document in documents))
+
+    def _weigh(self, releases: Releases) -> None:
+        """Note how many of their slots windows hold, where gaps are seen and not filled."""
+        policy = releases.policy
+        if policy.presence == "public" and not policy.fill_limit:
+            counts = np.count_nonzero(releases.present, axis=1)
+            self.held.update((100 * counts // policy.slots).tolist())
 
     def _count(self, pipeline: Pipeline) -> None:
         counts = pipeline.counted()

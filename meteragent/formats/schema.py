@@ -113,8 +113,14 @@ def policy_schema() -> Schema:
             if get_origin(field.type) is Literal
         },
         "readings": {"enum": ["exact", "none"], "description": "If absent: in classes."},
+        "fill": {
+            "const": "last",
+            "description": "If absent, slots without a reading are not filled.",
+        },
+        "fill_limit_ms": _SPAN,
     }
-    schema = object_of(properties, optional={"readings"})
+    schema = object_of(properties, optional={"readings", "fill", "fill_limit_ms"})
+    schema["dependentRequired"] = {"fill": ["fill_limit_ms"], "fill_limit_ms": ["fill"]}
     return named(POLICY_SCHEMA, "What decides a release, and its price", schema)
 
 

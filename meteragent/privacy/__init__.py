@@ -3,6 +3,7 @@
 exact, units, arrays    numbers: exact decimals, durations and powers, columns
 domain      watts <-> levels of a public grid
 windows     which window: from when to when it lasts, and how many slots it has
+fill        what a slot holds that no reading came for
 query       windows -> levels, by laws that the whole guarantee rests on
 mechanism   level -> noisy level, with the proofs in `mechanism.md`
 entropy     the words that noise is made of: a keyed function of what is answered

@@ -84,6 +84,8 @@ class Policy:
     on_exhausted: OnExhausted = "suppress"
     readings: HowMany = "classes"
     """What a release tells of how many readings its window held, where presence is public."""
+    fill_limit: int = 0
+    """For how long a slot without a reading holds the last one of its window."""
 
     def __post_init__(self) -> None:
         self._refuse_crooked_windows()
@@ -103,9 +105,13 @@ class Policy:
         self.terms  # noqa: B018 - refuses what no ledger can keep
 
     def _refuse_crooked_windows(self) -> None:
-        for field in ("grace", "idle"):
+        for field in ("grace", "idle", "fill_limit"):
             if getattr(self, field) < 0:
                 raise InvalidSetting(field, "must not be negative", 'write for example "30s"')
+        if 0 < self.fill_limit < self.interval:
+            raise InvalidSetting(
+                "fill_limit", "is below one interval, so nothing is filled", "write a longer one"
+            )
         if self.slots > MOST_SLOTS:
             raise InvalidSetting(
                 "interval", f"makes more than {MOST_SLOTS} slots", "write a longer one"
@@ -137,8 +143,13 @@ class Policy:
         return self.grace + (self.idle if self.presence == "private" else 0)
 
     @property
+    def carried(self) -> int:
+        """For how many slots a reading is carried on."""
+        return self.fill_limit // self.interval
+
+    @property
     def needed(self) -> int:
-        """How many readings a window needs to be released where presence is public."""
+        """How many slots must hold a reading, or be filled, where presence is public."""
         return max(1, ceil(self.min_coverage * self.slots))
 
     @cached_property
@@ -186,6 +197,7 @@ class Policy:
             "hop_ms": self.hop,
             "presence": self.presence,
             "epsilon_per_watt": [[q.query.name, q.epsilon] for q in self.questions],
+            **({"fill": "last", "fill_limit_ms": self.fill_limit} if self.fill_limit else {}),
         }
 
     def _promised(self) -> dict[str, Any]:
@@ -219,6 +231,7 @@ def policy_of(document: dict[str, Any]) -> Policy:
         presence=document["presence"],
         on_exhausted=document["on_exhausted"],
         readings=document.get("readings", "classes"),
+        fill_limit=document.get("fill_limit_ms", 0),
         **{name: document[f"{name}_ms"] for name in _TIMES},
     )
 

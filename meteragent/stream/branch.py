@@ -1,12 +1,14 @@
 """One policy of a cohort: its windows, its ring of every account, and its releases."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask, counted, run_starts
 from meteragent.privacy.domain import ABSENT, Watts
 from meteragent.privacy.entropy import NoiseKey, Tags
+from meteragent.privacy.fill import carried
 from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.release import Releaser
 from meteragent.stream.meters import Assigned
@@ -55,6 +57,7 @@ class Branch:
         `tags` are those of all rows.
         """
         starts = self.policy.windows.start(closed.windows)
+        closed = replace(closed, levels=carried(closed.levels, self.policy.carried))
         present = closed.levels != ABSENT
         granted, withheld = self._pay(closed.rows, starts, present)
         values, unbiased = self._release(closed, tags, starts, granted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args
@@ -93,9 +94,16 @@ def test_what_a_policy_sets_itself_wins(name: str, key: str) -> None:
 
 
 def test_every_setting_can_be_set_otherwise() -> None:
-    assert {*OTHERWISE, "name", "match", "preset", "share", "output"} == set(
-        PolicySettings.model_fields
-    )
+    together = {"fill", "fill_limit"}
+    apart = {"name", "match", "preset", "share", "output"}
+    assert {*OTHERWISE, *together, *apart} == set(PolicySettings.model_fields)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_slots_are_filled_if_both_settings_say_so(name: str) -> None:
+    filling = settings(preset=name, fill="last", fill_limit="15m")
+    assert filling.policy.fill_limit == 900_000
+    assert filling.policy == replace(settings(preset=name).policy, fill_limit=900_000)
 
 
 def test_the_names_are_those_of_the_file() -> None:

@@ -30,7 +30,13 @@ POLICIES = (
     Assigned(
         "h-",
         "h-",
-        replace(HOME, hop=10 * SECOND, on_exhausted="partial", min_coverage=Decimal("0.5")),
+        replace(
+            HOME,
+            hop=10 * SECOND,
+            on_exhausted="partial",
+            min_coverage=Decimal("0.5"),
+            fill_limit=10 * SECOND,
+        ),
     ),
 )
 METERS = ("a", "b", "p-1", "h-1", "h-2")
