@@ -213,9 +213,8 @@ class PolicySettings(Settings):
 
         InvalidSetting: it would never release anything, or the policy makes no sense.
         """
-        values = {name: getattr(self, name) for name in type(self).model_fields}
         own = {"budget": epsilon_at(nano, self.radius), "horizon": horizon}
-        resolved = type(self).model_construct(**values | own)
+        resolved = type(self).model_construct(**dict(self) | own)
         resolved._share = nano  # noqa: SLF001 - the same class
         for error in _found_by(lambda: resolved.policy):
             raise error
