@@ -99,7 +99,8 @@ async def found(bootstrap: str, config: Config, partition: int) -> Published:
     for record in await read(bootstrap, config.kafka.output, partition):
         published.releases[record.key].append(record.value)
     for record in await read(bootstrap, config.kafka.ledger, partition):
-        published.ledger[record.key] = record.value
+        if not record.key.startswith(b"\0"):  # what is no account
+            published.ledger[record.key] = record.value
     published.rejects.update(
         record.value for record in await read(bootstrap, config.kafka.rejected, partition)
     )
