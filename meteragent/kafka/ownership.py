@@ -60,7 +60,8 @@ class Ownership:
                 raise another(ledger, difference)
             self._refuse_layout(claim, known.layout)
         self.refuse_others(claim, bonds.values(), *([known.generation] if known else []))
-        return claim.owner(self._generation or Generation(1, claim.digest), known)
+        self._generation = self._generation or Generation(1, claim.digest)
+        return claim.owner(self._generation, known)
 
     def refuse_others(
         self, claim: Claim, bonds: Iterable[Bond | None], *generations: Generation

@@ -69,5 +69,9 @@ def refuse_astray(config: Config, partition: int, partitions: int, accounts: Ite
     meters = [meter for meter in named if longest_prefix(prefixes, meter) is not None]
     if astray := Homes(way, partitions).astray(meters, partition):
         fit = fitting(meters, partition, partitions)
-        instead = f'write kafka.partitioner = "{fit}", which fits' if fit else _GATHER
+        instead = (
+            f'write kafka.partitioner = "{fit}" if senders use it, as all of them lie so'
+            if fit
+            else _GATHER
+        )
         raise AccountsAstray(config.kafka.ledger, partition, len(astray), way, instead)

@@ -12,7 +12,6 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder, reject_document
-from meteragent.kafka.clock import RECORD
 from meteragent.privacy.billing import load as load_accounts
 from meteragent.stream.pipeline import Pipeline
 
@@ -100,7 +99,7 @@ async def found(bootstrap: str, config: Config, partition: int) -> Published:
     for record in await read(bootstrap, config.kafka.output, partition):
         published.releases[record.key].append(record.value)
     for record in await read(bootstrap, config.kafka.ledger, partition):
-        if record.key != RECORD:
+        if not record.key.startswith(b"\0"):  # what is no account
             published.ledger[record.key] = record.value
     published.rejects.update(
         record.value for record in await read(bootstrap, config.kafka.rejected, partition)

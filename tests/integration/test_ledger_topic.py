@@ -116,5 +116,8 @@ def test_accounts_are_read_from_the_ledger_topic(configuration: Path, capsys: Sa
     assert warning in capsys.readouterr().out
     text = configuration.read_text().replace("[agent]", "[agent]\nnormalise_ids = true")
     configuration.write_text(text)
+    assert main(["check", *file]) == Exit.TOPICS  # M-1 is not m-1 any more, and lies elsewhere
+    assert "run `meteragent ledger migrate --gather`" in capsys.readouterr().err
+    assert main(["ledger", "migrate", "--gather", *file]) == Exit.OK
     assert main(["check", *file]) == Exit.OK
     assert warning not in capsys.readouterr().out
