@@ -86,9 +86,7 @@ class PolicySettings(Settings):
         "How long after its end a window waits for late readings.", default="30s"
     )
     idle: Duration = setting(
-        "How much longer it waits for a meter that is silent; for every meter, where presence is "
-        "private.",
-        default="5m",
+        "How much longer it waits for silent meters: for all, if presence is private.", default="5m"
     )
     minimum: Power = setting(
         "The lowest reading; lower ones count as this. Negative for export.", default="0W"
