@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from meteragent.commands.exit_codes import Exit
 
 from meteragent.cli import main
+from meteragent.commands.exit_codes import Exit
 from meteragent.config import keyfile
 from tests.files.given import BEGIN, CONFIGURATION, MINUTE, SETTINGS, contents, write_key
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from meteragent.commands.exit_codes import Exit
 
+from meteragent.commands.exit_codes import Exit
 from meteragent.config import keyfile
 from meteragent.kafka import restore
 from meteragent.kafka.clients import Clients
