@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from aiokafka.structs import OffsetAndMetadata
 
-from meteragent.kafka.restore import parse
+from meteragent.kafka.restore import bond_of, parse
 from meteragent.privacy.ledger import NEVER
 from meteragent.privacy.ledger_record import load
 from meteragent.privacy.terms import Terms
@@ -42,6 +42,8 @@ class Checker:
         self._until: dict[str, int] = defaultdict(lambda: NEVER)
         self._accounts: dict[str, bytes] = {}
         self._processed = [0] * PARTITIONS
+        self._configurations: dict[int, list[str]] = defaultdict(list)
+        """Of each partition, in their order."""
         self._outputs = [kafka.log((self._names.output, p)).entries for p in range(PARTITIONS)]
         self._drawn_until = [0] * PARTITIONS
         self._decided_until = 0
@@ -91,6 +93,13 @@ class Checker:
             if position.processed < self._processed[partition]:
                 raise Broken(f"partition {partition} fell back to {position}")
             self._processed[partition] = position.processed
+            bond = bond_of(committed)
+            assert bond is not None
+            had = self._configurations[partition]
+            if bond.generation.digest in had[:-1]:
+                raise Broken(f"an older configuration is at work on partition {partition} again")
+            if bond.generation.digest not in had:
+                had.append(bond.generation.digest)
 
     def _release(self, document: bytes) -> str:
         (meter, start), queries = window, _ = read_release(document)

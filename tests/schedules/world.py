@@ -79,6 +79,12 @@ class World:
         (policy,) = self.config.policies.values()
         return policy
 
+    @cached_property
+    def updated(self) -> Config:
+        """The same, as it is rolled out anew: with policies of the same promises."""
+        kafka = self.config.kafka.model_copy(update={"revision": 1})
+        return self.config.model_copy(update={"kafka": kafka})
+
     @property
     def end(self) -> int:
         """When every window has closed."""
