@@ -205,7 +205,10 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         while not self._ending.is_set():
             sought = {source: worker.sought for source, worker in self.workers.items()}
             polling = self._consumer.getmany(timeout_ms=wait, max_records=most)
-            for source, records in (await unless(self._ending, polling) or {}).items():
+            found = await unless(self._ending, polling)
+            if found is None:  # what it may have read is gone, and no tick must pass over it
+                return
+            for source, records in found.items():
                 if source in self.workers:
                     await self.workers[source].take(records, sought.get(source))
             await self._look_after()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from aiokafka.structs import OffsetAndMetadata
 
 from meteragent.config import Config
-from meteragent.kafka.restore import parse
+from meteragent.kafka.restore import bond_of, parse
 from meteragent.privacy.billing import load
 from meteragent.privacy.ledger import NEVER
 from tests.schedules.kafka_model import Kafka, Transaction
@@ -47,6 +47,8 @@ class Checker:
         self._until: dict[Ring, int] = defaultdict(lambda: NEVER)
         self._accounts: dict[str, bytes] = {}
         self._processed = [0] * PARTITIONS
+        self._configurations: dict[int, list[str]] = defaultdict(list)
+        """Of each partition, in their order."""
         places = [(name, p) for name in self._names.outputs for p in range(PARTITIONS)]
         self._outputs = [kafka.log(place).entries for place in places]
         self._drawn_until = [0] * len(places)
@@ -97,6 +99,13 @@ class Checker:
             if position.processed < self._processed[partition]:
                 raise Broken(f"partition {partition} fell back to {position}")
             self._processed[partition] = position.processed
+            bond = bond_of(committed)
+            assert bond is not None
+            had = self._configurations[partition]
+            if bond.generation.digest in had[:-1]:
+                raise Broken(f"an older configuration is at work on partition {partition} again")
+            if bond.generation.digest not in had:
+                had.append(bond.generation.digest)
 
     def _release(self, document: bytes) -> str:
         (name, meter, start), queries = window, _ = read_release(document)

@@ -13,17 +13,19 @@ from aiokafka import AIOKafkaProducer, ConsumerRecord, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
 from meteragent.config.kafka import Kafka
-from meteragent.kafka import outbox, restore, worker
+from meteragent.kafka import outbox, ownership, restore, worker
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.clock import BrokersClock, LastFetch
 from meteragent.kafka.handover import Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox
-from meteragent.kafka.owner import Bond
+from meteragent.kafka.owner import Bond, Generation
+from meteragent.kafka.ownership import Ownership
 from meteragent.kafka.worker import Worker
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.partition import TABLE, Command, Event, Life, State
 from meteragent.stream.pipeline import Pipeline, Position
+from tests.schedules.schedule import Kind
 
 Bug = Callable[[], AbstractContextManager[object]]
 
@@ -168,6 +170,26 @@ def believes_late_answers() -> AbstractContextManager[object]:
     return patch.object(LastFetch, "look", look)
 
 
+def forgets_generations() -> AbstractContextManager[object]:
+    """Whoever comes last makes a partition its own."""
+
+    def meet(self: Ownership, digest: str, newest: Generation) -> None:
+        same = newest.digest == digest
+        self._generation = newest if same else newest.followed_by(digest)
+
+    return patch.object(Ownership, "_meet", meet)
+
+
+def comes_back() -> AbstractContextManager[object]:
+    """What was superseded takes over again when it is started again."""
+    return patch.object(Generation, "followed_by", lambda g, d: Generation(g.number + 1, d))
+
+
+def takes_what_is_left() -> AbstractContextManager[object]:
+    """A ledger that is new is taken for one that is empty."""
+    return patch.object(ownership, "refuse_lost", lambda *_: None)
+
+
 class Planted(NamedTuple):
     """A bug, and what is to be seen of it within so many seeds.
 
@@ -177,7 +199,7 @@ class Planted(NamedTuple):
     plant: Bug
     seeds: int
     symptom: str
-    punctual: bool = True
+    kind: Kind = "punctual"
 
 
 BUGS = (
@@ -191,7 +213,10 @@ BUGS = (
     Planted(leaves_ledger_out, 20, "releases and no account"),
     Planted(inherits_ruins, 100, "Invalid state transition"),
     Planted(feeds_stale_records, 400, "Broken"),
-    Planted(ticks_at_once, 400, "a second draw", punctual=False),
+    Planted(forgets_generations, 50, "an older configuration", "update"),
+    Planted(comes_back, 50, "an older configuration", "update"),
+    Planted(takes_what_is_left, 50, "Stalled", "loss"),
+    Planted(ticks_at_once, 400, "a second draw", "late"),
     Planted(ticks_by_its_own_clock, 50, "lost"),
     Planted(believes_late_answers, 100, "lost"),
 )

@@ -82,6 +82,12 @@ class World:
         """By their ids; all are for every meter."""
         return {policy.id: policy for policy in self.config.policies}
 
+    @cached_property
+    def updated(self) -> Config:
+        """The same, as it is rolled out anew: with policies of the same promises."""
+        kafka = self.config.kafka.model_copy(update={"revision": 1})
+        return self.config.model_copy(update={"kafka": kafka})
+
     @property
     def end(self) -> int:
         """When every window has closed: midway between two that close, for who is not exact."""
