@@ -69,6 +69,7 @@ def shared_out(budget: Budget, policies: Sequence[PolicySettings]) -> tuple[Poli
                 InvalidSetting(f"policy[{at}].{error.field}", error.problem, error.instead)
             )
     found += [] if found else _too_much(budget, resolved)
+    found += [] if found else _asking_twice(resolved)
     if found:
         raise BadSetting(found)
     for policy in resolved:
@@ -85,6 +86,23 @@ def _share(budget: Budget, policy: PolicySettings, *, alone: bool) -> int:
             "share", "is missing beside other policies of these meters", 'write for example "1"'
         )
     return per_watt("share", share, budget.radius)
+
+
+def _asking_twice(policies: Sequence[PolicySettings]) -> Iterator[InvalidSetting]:
+    """Policies that would answer the same of the same windows of the same meters.
+
+    Their noise is the same where nothing came in between, so that they are equal, or are not, would
+    tell of that; and one answer is paid twice.
+    """
+    first: dict[tuple[str, bytes], int] = {}
+    for at, policy in enumerate(policies):
+        before = first.setdefault((policy.match, policy.policy.digest), at)
+        if before != at:
+            yield InvalidSetting(
+                f"policy[{at}].queries",
+                f"asks what policy[{before}] asks of the same windows",
+                "let one release serve both",
+            )
 
 
 def _too_much(budget: Budget, policies: Sequence[PolicySettings]) -> Iterator[InvalidSetting]:

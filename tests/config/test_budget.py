@@ -86,7 +86,10 @@ def test_a_preset_leaves_its_budget_to_the_account() -> None:
 def test_shares_add_up_to_no_more_than_the_amount(
     shares: list[Decimal], amount: Decimal, radius: str
 ) -> None:
-    tables = [{"share": share, "epsilon": "0.01", "radius": "100W"} for share in shares]
+    tables = [
+        {"share": share, "epsilon": f"0.01{at}", "radius": "100W"}
+        for at, share in enumerate(shares)
+    ]
     watts = Fraction(radius.removesuffix("W"))
     fits = sum(int(Fraction(share) * 10**9 / watts) for share in shares) <= int(
         Fraction(amount) * 10**9 / watts
@@ -150,6 +153,11 @@ def test_shares_add_up_to_no_more_than_the_amount(
             [{"budget": "5"}, {"budget": "5"}],
             ["policy[1].match: is that of policy[0] too; write another one, or a [budget]"],
         ),
+        (
+            FIVE,
+            [{"share": "2"}, {"share": "2", "grace": "1h"}],
+            ["policy[1].queries: asks what policy[0] asks of the same windows; let one release"],
+        ),
         ({}, [{"share": "1"}], ['budget.amount: is missing; write for example "24"']),
         (
             FIVE,
@@ -184,14 +192,15 @@ def test_an_account_of_no_sense_is_told_beside_other_problems() -> None:
 
 def test_what_policies_of_the_same_meters_tell_together_is_said_of_each() -> None:
     """Two averages of 15 min at epsilon 1, shares of 3 and 2 for an hour; at 100 W."""
-    tables = ({"name": "grid", "share": "3"}, {"name": "research", "share": "2"}, {"match": "x"})
-    grid, research, alone = (policy.guarantee for policy in config(FIVE, *tables).policy)
+    research = {"name": "research", "share": "2", "queries": ["median"]}
+    tables = ({"name": "grid", "share": "3"}, research, {"match": "x"})
+    grid, other, alone = (policy.guarantee for policy in config(FIVE, *tables).policy)
     told = grid.promised()
     assert told.beside == ("research",)
     assert told.together_one_horizon.log_odds == 5
     assert told.together_any_horizon.log_odds == 3 + 1 + 2 + 1
     assert "The same account pays for research: all releases of these meters together" in grid.words
     assert "by at most x149, and those of any other 1 h by at most x1,100." in grid.words
-    assert research.promised().together_one_horizon == told.together_one_horizon
+    assert other.promised().together_one_horizon == told.together_one_horizon
     assert "account" not in alone.words
     assert alone.promised().together_any_horizon == alone.promised().any_horizon

@@ -31,6 +31,7 @@ from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import send
+from meteragent.kafka.owner import Bond, Generation, Layout
 from meteragent.kafka.restore import metadata
 from meteragent.privacy import entropy
 from meteragent.stream.pipeline import START, Pipeline, Position
@@ -48,6 +49,8 @@ LN_2 = Decimal("0.69314718")
 BEGIN = 1_763_424_000_000
 """A window of every policy begins here: it is midnight."""
 SKEW, MOST_METERS = 1000, 9
+BOND = Bond("ledger", 0, "key", Layout(1), Generation(1, "settings"))
+"""Of a ledger and a configuration that are the same in every world."""
 SOURCE = TopicPartition("meter.readings", 0)
 
 Watts = float | None
@@ -373,7 +376,7 @@ class _Agent:
             await send(cast("AIOKafkaProducer", topics), topic, SOURCE.partition, records)
         written = sorted((topic, tuple(kept)) for topic, kept in topics.written.items())
         self._transactions.append(
-            Carried(committed, tuple(written), position.offset, metadata(position))
+            Carried(committed, tuple(written), position.offset, metadata(position, BOND))
         )
         if committed:
             self._ledger |= outbox.accounts
