@@ -21,39 +21,20 @@ from meteragent.privacy.ledger_record import load_together
 from meteragent.stream.cohort import Assigned, Cohort, Holding
 from meteragent.stream.meters import longest_prefix, lookalikes, normal
 from meteragent.stream.order import Course
+from meteragent.stream.position import DAWN, START, Position
 from meteragent.stream.readings import Readings, Reason, Reject
 from meteragent.stream.records import Records
 from meteragent.stream.releases import Step
 from meteragent.stream.strips import Closed
 from meteragent.stream.window import WINDOWS_AT_ONCE, Tally
 
-__all__ = ["START", "Assigned", "Counts", "Holding", "Pipeline", "Position"]
-
-DAWN = -(2**62)
-"""The clock of a partition from which nothing was read yet."""
+__all__ = ["DAWN", "START", "Assigned", "Counts", "Holding", "Pipeline", "Position"]
 
 READINGS_AT_ONCE = 2**17
 """Of a batch; so many windows may come of them, where windows are short."""
 
 MOST_TICKS = 100
 """More would not fit into what Kafka keeps beside an offset; no more fall into open windows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """How far a partition has come, and from where it could be rebuilt."""
-
-    offset: int
-    """The oldest record that an open window still needs; the one to commit."""
-    clock: int
-    """The partition's event time before that record."""
-    processed: int
-    """One past the last record taken in."""
-    ticks: tuple[tuple[int, int], ...] = ()
-    """(processed, clock): ticks to be repeated when so many records have been taken in again."""
-
-
-START = Position(offset=0, clock=DAWN, processed=0)
 
 
 @dataclass(slots=True)
@@ -126,12 +107,14 @@ class Pipeline:
         return counts
 
     def _feed(self, readings: Readings) -> Iterator[Step]:
-        """Take in records; by halves where much comes of them: a record alone is not divided."""
-        if len(readings.offsets) > 1 and self._makes_much(readings):
+        """Take in records; by halves where much comes of them, down to the one that leaps ahead."""
+        runs = len(readings.offsets)
+        much = runs > 0 and self._makes_much(readings)
+        if much and runs > 1:
             for half in readings.halves():
                 yield from self._feed(half)
         else:
-            yield from self._feed_at_once(readings)
+            yield from self._feed_at_once(readings, leaps=much)
 
     def _makes_much(self, readings: Readings) -> bool:
         if len(readings.watts) > READINGS_AT_ONCE:
@@ -143,7 +126,7 @@ class Pipeline:
         windows = sum(cohort.store.ahead(clock, since, runs) for cohort in self._cohorts)
         return windows > WINDOWS_AT_ONCE
 
-    def _feed_at_once(self, readings: Readings) -> Iterator[Step]:
+    def _feed_at_once(self, readings: Readings, *, leaps: bool) -> Iterator[Step]:
         again = readings.next_offset <= self._known_until
         counts = Counts() if again else self.counts
         counts.rejects += readings.rejects
@@ -156,17 +139,20 @@ class Pipeline:
             clocks = np.maximum(np.maximum.accumulate(readings.ends), self._clock)
             course = course.moved(clocks, readings.offsets)
             for number, records in self._records(readings, homes, course):
-                for closed in self._cohorts[number].store.add(records, course, counts.tally):
+                store = self._cohorts[number].store
+                if leaps:
+                    yield from self._advance(course, store.over_before(records))
+                for closed in store.add(records, course, counts.tally):
                     yield self._decided(number, closed)
             self._clock = int(clocks[-1])
         self._processed = readings.next_offset
-        yield from self._advance(course)
+        yield from self._advance(course, self._clock)
 
     def tick(self, now: int) -> Iterator[Step]:
         """Let the wall clock close windows. Precondition: every record there is was fed."""
         self._clock = max(self._clock, now)
         self._stage += 1
-        yield from self._advance(Course.of_tick(self._clock, self._processed))
+        yield from self._advance(Course.of_tick(self._clock, self._processed), self._clock)
 
     def announce(self, now: int) -> bool:
         """Let the wall clock close windows, but not yet: answer whether a tick is to be kept.
@@ -216,16 +202,16 @@ class Pipeline:
         """What is held for each policy, to be looked at and not to be changed."""
         return [cohort.holding() for cohort in self._cohorts]
 
-    def _advance(self, course: Course) -> Iterator[Step]:
-        """Come to the clock: at once, or in stages where too many windows would close."""
+    def _advance(self, course: Course, until: int) -> Iterator[Step]:
+        """Come to a clock: at once, or in stages where too many windows would close."""
         clock = DAWN
-        while clock < self._clock:
-            clock = min(cohort.store.at_once(self._clock, clock) for cohort in self._cohorts)
+        while clock < until:
+            clock = min(cohort.store.at_once(until, clock) for cohort in self._cohorts)
             for number, cohort in enumerate(self._cohorts):
                 for closed in cohort.store.advance(clock, course):
                     yield self._decided(number, closed)
                     self._stage += cohort.store.in_order
-            self._stage += clock < self._clock
+            self._stage += clock < until
 
     def _decided(self, number: int, closed: Closed) -> Step:
         return replace(self._cohorts[number].decide(closed), cohort=number, stage=self._stage)

@@ -177,6 +177,8 @@ def test_the_guarantee_says_its_own_numbers() -> None:
         "and exp(0.105 x W) in any 24 h."
     )
     assert "can be seen" in presence
+    filling = explained(fill_limit=15 * MINUTE).guarantee.sentences
+    assert any("holds the last one of its window, for up to 15 min" in said for said in filling)
     assert explained(presence="private").guarantee.sentences[-1] == (
         "Which readings arrived is protected too, as far as a load of the whole range is: one "
         "release improves the odds of guessing which did by at most x404."
