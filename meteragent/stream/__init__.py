@@ -8,6 +8,7 @@ records     readings placed in slots
 open_slots  the slots of open windows
 strips      slots laid out straight, out of which windows are cut
 order       in which order closed windows leave, whatever batches they came in
+position    how far a partition has come
 window      when windows close: the theory, and all the rules
 branch      one policy: who pays, what is released
 cohort      the meters that have the same policies, and their accounts

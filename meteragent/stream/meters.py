@@ -22,6 +22,14 @@ class Assigned:
         return Share(self.name, self.policy.terms, self.policy.presence == "private")
 
 
+def by_prefix(assigned: Sequence[Assigned]) -> list[list[Assigned]]:
+    """The policies of each prefix, the longest one first."""
+    groups: dict[str, list[Assigned]] = {}
+    for one in sorted(assigned, key=lambda its: -len(its.prefix)):
+        groups.setdefault(one.prefix, []).append(one)
+    return [*groups.values()]
+
+
 def longest_prefix(prefixes: Sequence[str], meter: str) -> int | None:
     """The place of the longest prefix that a meter's id begins with, if it begins with any."""
     fitting = [place for place, prefix in enumerate(prefixes) if meter.startswith(prefix)]

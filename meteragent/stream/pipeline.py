@@ -19,7 +19,7 @@ from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.branch import Branch
 from meteragent.stream.cohort import Cohort, Holding
-from meteragent.stream.meters import Assigned, longest_prefix, lookalikes, normal
+from meteragent.stream.meters import Assigned, by_prefix, longest_prefix, lookalikes, normal
 from meteragent.stream.order import Course
 from meteragent.stream.position import DAWN, MOST_TICKS, START, Position
 from meteragent.stream.readings import Readings, Reason, Reject
@@ -57,7 +57,8 @@ class Pipeline:
         start: Position = START,
     ) -> None:
         """`at_home`: whether a meter's readings are to come here; asked when it is first met."""
-        self._cohorts = [Cohort(its, key) for its in _by_prefix(assigned)]
+        self._cohorts = [Cohort(its, key) for its in by_prefix(assigned)]
+        self._places = {branch: place for place, (_, branch) in enumerate(self._branches())}
         self._presence_is_public = all(a.policy.presence == "public" for a in assigned)
         self._max_skew = max_skew
         self._max_meters = max_meters
@@ -104,12 +105,14 @@ class Pipeline:
         return counts
 
     def _feed(self, readings: Readings) -> Iterator[Step]:
-        """Take in records; by halves where much comes of them: a record alone is not divided."""
-        if len(readings.offsets) > 1 and self._makes_much(readings):
+        """Take in records; by halves where much comes of them, down to the one that leaps ahead."""
+        runs = len(readings.offsets)
+        much = runs > 0 and self._makes_much(readings)
+        if much and runs > 1:
             for half in readings.halves():
                 yield from self._feed(half)
         else:
-            yield from self._feed_at_once(readings)
+            yield from self._feed_at_once(readings, leaps=much)
 
     def _makes_much(self, readings: Readings) -> bool:
         if len(readings.watts) > READINGS_AT_ONCE:
@@ -121,7 +124,7 @@ class Pipeline:
         windows = sum(store.ahead(clock, since, runs) for store in self._stores())
         return windows > WINDOWS_AT_ONCE
 
-    def _feed_at_once(self, readings: Readings) -> Iterator[Step]:
+    def _feed_at_once(self, readings: Readings, *, leaps: bool) -> Iterator[Step]:
         again = readings.next_offset <= self._known_until
         counts = Counts() if again else self.counts
         counts.rejects += readings.rejects
@@ -134,17 +137,19 @@ class Pipeline:
             clocks = np.maximum(np.maximum.accumulate(readings.ends), self._clock)
             course = course.moved(clocks, readings.offsets)
             for cohort, branch, records in self._records(readings, homes, course):
+                if leaps:
+                    yield from self._advance(course, branch.store.over_before(records))
                 for closed in branch.store.add(records, course, counts.tally):
                     yield self._decided(cohort, branch, closed)
             self._clock = int(clocks[-1])
         self._processed = readings.next_offset
-        yield from self._advance(course)
+        yield from self._advance(course, self._clock)
 
     def tick(self, now: int) -> Iterator[Step]:
         """Let the wall clock close windows. Precondition: every record there is was fed."""
         self._clock = max(self._clock, now)
         self._stage += 1
-        yield from self._advance(Course.of_tick(self._clock, self._processed))
+        yield from self._advance(Course.of_tick(self._clock, self._processed), self._clock)
 
     def announce(self, now: int) -> bool:
         """Let the wall clock close windows, but not yet: answer whether a tick is to be kept.
@@ -202,19 +207,20 @@ class Pipeline:
             for branch in cohort.branches:
                 yield cohort, branch
 
-    def _advance(self, course: Course) -> Iterator[Step]:
-        """Come to the clock: at once, or in stages where too many windows would close."""
+    def _advance(self, course: Course, until: int) -> Iterator[Step]:
+        """Come to a clock: at once, or in stages where too many windows would close."""
         clock = DAWN
-        while clock < self._clock:
-            clock = min(store.at_once(self._clock, clock) for store in self._stores())
+        while clock < until:
+            clock = min(store.at_once(until, clock) for store in self._stores())
             for cohort, branch in self._branches():
                 for closed in branch.store.advance(clock, course):
                     yield self._decided(cohort, branch, closed)
                     self._stage += branch.store.in_order
-            self._stage += clock < self._clock
+            self._stage += clock < until
 
     def _decided(self, cohort: Cohort, branch: Branch, closed: Closed) -> Step:
-        return replace(cohort.decide(branch, closed), stage=self._stage)
+        step = cohort.decide(branch, closed)
+        return replace(step, place=self._places[branch], stage=self._stage)
 
     def _admit(self, readings: Readings, counts: Counts) -> Integers:
         """The home of each run, or a negative number where it has none and was rejected."""
@@ -291,14 +297,6 @@ class Pipeline:
                 )
                 whole = len(mine) == len(homes)
                 yield cohort, branch, records if whole else records.where(mine)
-
-
-def _by_prefix(assigned: Sequence[Assigned]) -> list[list[Assigned]]:
-    """The policies of each prefix, the longest one first."""
-    groups: dict[str, list[Assigned]] = {}
-    for one in sorted(assigned, key=lambda its: -len(its.prefix)):
-        groups.setdefault(one.prefix, []).append(one)
-    return [*groups.values()]
 
 
 _FUTURE, _NO_POLICY, _TOO_MANY_METERS, _WRONG_PARTITION = -1, -2, -3, -4

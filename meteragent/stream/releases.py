@@ -73,12 +73,14 @@ class Document(NamedTuple):
 
     moment: int
     due: int
-    policy: str
-    """By which people call it."""
+    place: int
+    """Of the policy, among those of the partition."""
     end: int
     """When the window was over: the time of its record, too."""
     meter: str
     text: bytes
+    policy: str
+    """By which people call it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,8 @@ class Step:
     """When each window has closed, as `order` counts it ..."""
     dues: Integers
     """... and when that was due."""
+    place: int = 0
+    """Of the policy, in the order in which windows of the partition's policies are closed."""
     stage: int = 0
     """All windows of a later stage come behind all of an earlier one; within one, they are to
     be put in order."""
@@ -106,11 +110,12 @@ class Step:
             zip(
                 self.moments.tolist(),
                 self.dues.tolist(),
-                repeat(self.name),
+                repeat(self.place),
                 releases.ends.tolist(),
                 releases.meters,
                 encode(releases),
-                strict=False,  # the name has no end
+                repeat(self.name),
+                strict=False,  # what is repeated has no end
             ),
         )
 

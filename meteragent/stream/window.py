@@ -125,12 +125,23 @@ class Store:
         final = np.full(len(rows), reached)
         if self.policy.presence == "public":  # whatever is beyond what is held is empty
             final = np.minimum(final, self.next[rows] + self.open_slots.hops)
-        self.in_order = self.policy.presence == "private" and _crowd(rows)
+        self.in_order = self.policy.presence == "private" and len(rows) > WINDOWS_AT_ONCE
         if self.in_order:
             rows = self._by_name(rows)
         for closed in self._close(rows, final, NONE, Tally()):
             yield timed(closed, self.policy, course)
         self.next[rows] = reached
+
+    def over_before(self, record: Records) -> int:
+        """Up to where the clock may come, though not beyond the record, before it is taken in.
+
+        Windows that are over before it begins hold nothing of it. Where presence is public there
+        is no such need: what it closes of its meter comes first. Postcondition: its meter is known.
+        """
+        if self.policy.presence == "public":
+            return UNKNOWN
+        self._meet(record)
+        return min(int(record.ends[0]), int(record.starts[0]) + self.policy.patience)
 
     def at_once(self, clock: int, come: int) -> int:
         """Up to where to advance next on the way to a clock, so that not too many windows close.
@@ -141,7 +152,7 @@ class Store:
         if not len(behind):
             return clock
         first = int(self.next[behind].min())
-        if _crowd(behind):  # one window, once all is closed that is due before it
+        if len(behind) > WINDOWS_AT_ONCE:  # one window, once all is closed that is due before it
             due = self.policy.closes(first)
             return min(clock, due - (come < due - 1))
         return min(clock, self.policy.closes(first + WINDOWS_AT_ONCE // len(behind) - 1))
@@ -295,8 +306,3 @@ class Store:
             closed = closed.without_empty()
         if len(closed.rows):
             yield closed
-
-
-def _crowd(rows: Integers) -> bool:
-    """Whether one window of each is more than is worked on at once."""
-    return len(rows) > WINDOWS_AT_ONCE

@@ -232,7 +232,7 @@ def test_private_windows_of_all_policies_come_in_the_order_in_which_they_are_due
     for stage in stages(pipeline.feed(readings(records))):
         documents = [d for step in stage for d in step.written(lambda r: [b""] * len(r.meters))]
         told += sorted(documents)
-    dues = [(d.due, d.policy, d.end, d.meter) for d in told]
+    dues = [(d.due, d.place, d.end, d.meter) for d in told]
     assert dues == sorted(dues)
     now = max(r.start for r in records)
     ends = [(d.meter, d.end) for d in told]

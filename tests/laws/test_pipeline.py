@@ -39,7 +39,7 @@ POLICIES = (
         ),
     ),
 )
-METERS = ("a", "b", "p-1", "h-1", "h-2")
+METERS = ("a", "b", "p-2", "p-1", "h-1", "h-2")
 
 
 @st.composite
