@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ def drawn(seed: str) -> Scenario:
     secrets = sum(len(message.at) for message in log)
     document: dict[str, Any] = {}
     if len(rules) > 1:
-        amount = sum(int(rule.budget) for rule in rules)
+        amount = sum(rule.budget for rule in rules)
         document["budget"] = {
             "radius": f"{rules[0].step}W",
             "amount": losses(amount),
@@ -39,41 +40,43 @@ def drawn(seed: str) -> Scenario:
 
 
 def _rules(draw: Random) -> list[Rule]:
+    """One policy, or two of one account.
+
+    Two private ones ask of windows of their own: those that ask alike have a story of their own.
+    """
     step, top = draw.choice((1, 1, 2, 10)), draw.choice((1, 1, 2))
-    minimum = draw.choice((0, 0, -top * step, -step))
-    names = ("first", "second") if draw.random() < 0.3 else ("first",)
-    longer = draw.choice((0, 5, 10, 20))
-    rules = []
-    for name in names:
-        slots = draw.choice((1, 1, 2, 2, 3))
-        asks = {
-            query: draw.choice((1, 1, 2)) for query in draw.sample(QUERIES, draw.choice((1, 1, 2)))
-        }
-        cost = sum(n * (slots if query == "reading" else 1) for query, n in asks.items())
-        private = draw.random() < 0.3
-        settings = {
+    minimum, horizon = draw.choice((0, 0, -top * step, -step)), 30 + draw.choice((0, 5, 10, 20))
+    grid = Rule(step=step, top=top, minimum=minimum, horizon=horizon)
+    first = _rule(draw, grid, "first")
+    if draw.random() < 0.7:
+        return [first]
+    second = _rule(draw, grid, "second")
+    if first.private and second.private and first.slots == second.slots:
+        return [first]
+    return [first, second]
+
+
+def _rule(draw: Random, grid: Rule, name: str) -> Rule:
+    slots, private = draw.choice((1, 1, 2, 2, 3)), draw.random() < 0.3
+    asked = draw.sample(QUERIES, draw.choice((1, 1, 2)))
+    asks = {query: draw.choice((1, 1, 2)) for query in asked}
+    cost = sum(n * (slots if query == "reading" else 1) for query, n in asks.items())
+    return replace(
+        grid,
+        asks=asks,
+        slots=slots,
+        hop=draw.choice((None, 10)),
+        budget=cost * draw.choice((1, 2, 3)) + draw.choice((0, 0, 1)),
+        name=name,
+        private=private,
+        settings={
             "grace": f"{draw.choice((0, 0, 5, 15))}s",
             "idle": f"{draw.choice((0, 5, 15))}s",
             "on_exhausted": draw.choice(("suppress", "partial")),
             "min_coverage": "0" if private else draw.choice(("0", "0", "0.5", "1")),
             "output": f"meter.{name}",
-        }
-        rules.append(
-            Rule(
-                asks,
-                top,
-                step,
-                minimum,
-                slots,
-                hop=draw.choice((None, 10)),
-                horizon=30 + longer,
-                budget=cost * draw.choice((1, 2, 3)) + draw.choice((0, 0, 1)),
-                name=name,
-                private=private,
-                settings=settings,
-            )
-        )
-    return rules
+        },
+    )
 
 
 def _log(draw: Random, *, private: bool) -> list[Message]:

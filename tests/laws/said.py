@@ -43,7 +43,7 @@ class Rule:
     interval: int = 10
     hop: int | None = None
     horizon: int = 40
-    budget: int | str = 8
+    budget: int = 8
     """For a horizon, in `LN_2`; or a share of an account."""
     match: str = ""
     name: str = "all"
@@ -112,9 +112,9 @@ def config_of(rules: Sequence[Rule], **document: Any) -> Config:  # noqa: ANN401
     tables = [
         rule.table()
         | (
-            {"share": losses(int(rule.budget))}
+            {"share": losses(rule.budget)}
             if "budget" in document
-            else {"budget": losses(int(rule.budget)), "horizon": f"{rule.horizon}s"}
+            else {"budget": losses(rule.budget), "horizon": f"{rule.horizon}s"}
         )
         for rule in rules
     ]
@@ -224,7 +224,9 @@ def judged(
             if its is None or not its.within(stretch):
                 continue
             key = its.rules[0].name, its.radius, stretch
-            bound = bounds.get(key) or bounds.setdefault(key, said(story.config, its, stretch))
+            if key not in bounds:
+                bounds[key] = said(story.config, its, stretch)
+            bound = bounds[key]
             for record, p in counts[one].items():
                 q = counts[other].get(record, 0)
                 odds = p**bound.denominator

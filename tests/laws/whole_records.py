@@ -1,4 +1,4 @@
-"""The exact law of everything that leaves, by running the product; and what is said of it.
+"""The exact law of everything that leaves, by running the product.
 
 A run takes the way of the agent: messages -> `Decoder` -> `Pipeline` -> `Encoder` -> `Intake` ->
 `Outbox` -> the producer's batches. Only BLAKE2b under a key is another one here: a random function,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from meteragent.watch.events import Listener
 
 LN_2 = Decimal("0.69314718")
+"""What halves the odds, as a policy can ask for it."""
 BEGIN = 1_763_424_000_000
 """A window of every policy begins here: it is midnight."""
 SKEW, MOST_METERS = 1000, 9
@@ -174,6 +175,8 @@ class RandomFunction:
 
 
 class _Hashed:
+    """What is being hashed."""
+
     def __init__(self, function: RandomFunction, under: tuple[bytes, ...], data: bytes) -> None:
         self._function, self._under, self._data = function, under, data
 
