@@ -89,13 +89,13 @@ def _share(budget: Budget, policy: PolicySettings, *, alone: bool) -> int:
 
 
 def _asking_twice(policies: Sequence[PolicySettings]) -> Iterator[InvalidSetting]:
-    """Policies that would answer the same of the same windows of the same meters.
+    """Policies that would answer the same of the same windows, where presence is private.
 
-    Their noise is the same where nothing came in between, so that they are equal, or are not, would
-    tell of that; and one answer is paid twice.
+    Their noise is the same if nothing came in between: that answers are equal would tell of it.
     """
     first: dict[tuple[str, bytes], int] = {}
-    for at, policy in enumerate(policies):
+    private = [(at, p) for at, p in enumerate(policies) if p.presence == "private"]
+    for at, policy in private:
         before = first.setdefault((policy.match, policy.policy.digest), at)
         if before != at:
             yield InvalidSetting(

@@ -155,7 +155,7 @@ def test_shares_add_up_to_no_more_than_the_amount(
         ),
         (
             FIVE,
-            [{"share": "2"}, {"share": "2", "grace": "1h"}],
+            [{"share": "2", "presence": "private"} | more for more in ({}, {"grace": "1h"})],
             ["policy[1].queries: asks what policy[0] asks of the same windows; let one release"],
         ),
         ({}, [{"share": "1"}], ['budget.amount: is missing; write for example "24"']),
