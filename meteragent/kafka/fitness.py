@@ -21,7 +21,9 @@ STAMPED_BY = "message.timestamp.type"
 SENDERS, BROKERS = "CreateTime", "LogAppendTime"
 KEPT = "retention.ms"
 _MOST = "max.message.bytes"
-_AHEAD = "message.timestamp.after.max.ms"
+AHEAD = "message.timestamp.after.max.ms"
+AHEAD_BY_DEFAULT = 3_600_000
+"""Milliseconds; brokers before 3.6 know no such limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +142,10 @@ def _other_times(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:
                 f"kafka.output: records of {output} would carry the time of writing, not the end "
                 f"of their window, and so tell when meters were heard; set {STAMPED_BY}={SENDERS}"
             )
-        if int(settings.get(_AHEAD, config.agent.max_skew)) < config.agent.max_skew:
+        if int(settings.get(AHEAD, config.agent.max_skew)) < config.agent.max_skew:
             yield (
-                f"kafka.output: {output} refuses records that are {settings[_AHEAD]} ms ahead, "
-                f"windows may end agent.max_skew ahead; raise {_AHEAD}"
+                f"kafka.output: {output} refuses records that are {settings[AHEAD]} ms ahead, "
+                f"windows may end agent.max_skew ahead; raise {AHEAD}"
             )
 
 

@@ -18,7 +18,15 @@ from meteragent.config.kafka import Kafka
 from meteragent.errors import BrokerRefused, BrokerUnreachable, LedgerLost, TopicsUnfit
 from meteragent.kafka import fitness, rights
 from meteragent.kafka.clients import Clients
-from meteragent.kafka.fitness import BROKERS, KEPT, SENDERS, STAMPED_BY, Topic
+from meteragent.kafka.fitness import (
+    AHEAD,
+    AHEAD_BY_DEFAULT,
+    BROKERS,
+    KEPT,
+    SENDERS,
+    STAMPED_BY,
+    Topic,
+)
 from meteragent.kafka.restore import committed
 
 SOON = 100
@@ -62,6 +70,8 @@ async def create(config: Config, clients: Clients, partitions: int, replication:
         STAMPED_BY: SENDERS,
         KEPT: str(2 * kept),
     }
+    if config.agent.max_skew > AHEAD_BY_DEFAULT:
+        output_settings[AHEAD] = str(config.agent.max_skew)
     wanted = [
         NewTopic(kafka.input, partitions, replication, topic_configs=input_settings),
         *(

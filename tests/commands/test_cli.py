@@ -177,6 +177,9 @@ def test_codes_are_what_scripts_have_learnt() -> None:
         "DATA": 7,
         "FILE": 8,
         "TOPICS": 9,
+        "LOST": 10,
+        "OWNER": 11,
+        "SUPERSEDED": 12,
         "INTERRUPTED": 130,
         "PIPE": 141,
     }
