@@ -128,7 +128,7 @@ async def assert_paid(
     for partition in range(partitions):
         actual = await found(bootstrap, config, partition)
         for meter, documents in actual.releases.items():
-            [one] = (a for a in config.assigned if meter.decode().startswith(a.prefix))
+            one = next(a for a in config.assigned if meter.decode().startswith(a.prefix))
             policy = one.policy
             costs = {
                 q.query.name: c for q, c in zip(policy.questions, policy.terms.costs, strict=True)
