@@ -4,7 +4,9 @@ import csv
 from collections.abc import Iterable
 from itertools import repeat
 
-from meteragent.formats.encoder import Answers, by_kind, counts_are_told, readings_of
+import numpy as np
+
+from meteragent.formats.encoder import Answers, by_kind
 from meteragent.privacy.policy import Policy
 from meteragent.stream.releases import Releases, Withheld
 
@@ -43,9 +45,9 @@ class CsvEncoder:
             "unit": repeat("W"),
             "policy": repeat(policy.id),
         }
-        if counts_are_told(policy, granted):
-            readings = map(str, readings_of(releases))
-            cells |= {"readings": readings, "slots": repeat(str(policy.slots))}
+        if policy.presence == "public":
+            readings = np.count_nonzero(releases.present, axis=1).tolist()
+            cells |= {"readings": map(str, readings), "slots": repeat(str(policy.slots))}
         for question, value, unbiased in zip(
             released,
             answers.cells(releases.values, releases.present, granted),
@@ -59,13 +61,13 @@ class CsvEncoder:
         return _rows(zip(*columns, strict=False))  # as many as `meter_id` has
 
 
-class _Written(list[str]):
-    """The rows that were written, as text."""
+class _Lines(list[str]):
+    """Takes what is written in, row by row."""
 
     write = list.append
 
 
 def _rows(rows: Iterable[Iterable[str]]) -> list[bytes]:
-    lines = _Written()
+    lines = _Lines()
     csv.writer(lines, lineterminator="").writerows(rows)
     return [line.encode() for line in lines]

@@ -1,4 +1,4 @@
-"""The event loop that the agent runs on, uvloop where it is installed, and its clocks."""
+"""The event loop that the agent runs on, uvloop where it is installed, and its clock."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -8,8 +8,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 Clock = Callable[[], float]
-"""Answers with seconds: those that pass, whatever is done to the wall clock, or those that it
-shows. Tests hand in others."""
+"""Seconds that pass, whatever is done to the wall clock. Tests hand in another."""
 
 
 def run_until_done(work: Coroutine[object, object, None]) -> None:

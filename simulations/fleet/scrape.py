@@ -21,7 +21,6 @@ from meteragent.config.load import from_document
 from meteragent.privacy.ledger import Ledger
 from meteragent.stream.pipeline import Holding, Pipeline, Position
 from meteragent.watch.metrics import Monitor
-from meteragent.watch.watched import Clocks
 
 MOST_SECONDS = 0.1
 BEHIND = (0, 1, 7, 24, 48, 72, 95)
@@ -45,7 +44,7 @@ CONFIG = from_document(
     Path(),
     {},
 )
-[POLICY] = CONFIG.policies
+[POLICY] = CONFIG.policies.values()
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,6 @@ class Silent:
     ready = alive = True
     stood_still = 0.0
     fingerprint = ""
-    clocks = Clocks()
 
     def pipelines(self) -> dict[int, Pipeline]:
         """What is asked of a pipeline, its one partition answers."""

@@ -10,7 +10,6 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from meteragent.config.load import from_document
 from meteragent.watch.gauges import Constants, Present
 from meteragent.watch.metrics import Monitor
-from meteragent.watch.watched import Clocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -43,7 +42,6 @@ class _Nobody:
     ready = alive = False
     stood_still = 0.0
     fingerprint = ""
-    clocks = Clocks()
 
     def pipelines(self) -> Mapping[int, Pipeline]:
         return {}
