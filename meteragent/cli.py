@@ -1,11 +1,12 @@
 """The command line. What a command needs is imported when it runs, so that `--help` is quick."""
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from meteragent.commands.exits import Exit, report
+from meteragent.commands.exit_codes import Exit, report
 from meteragent.commands.parser import parser
 
 
@@ -13,6 +14,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; answer with its exit code."""
     try:
         given = parser().parse_args(arguments)
+        if given.command == "run":  # it takes a second until the agent listens to signals itself
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit())
         code: Exit = import_module(f"meteragent.commands.{given.command}").run(given)
     except SystemExit as told:  # by argparse: it said why
         code = Exit.USAGE if told.code else Exit.OK

@@ -12,6 +12,12 @@
     ├── NotDrained             windows are open, or agents run, where none may  (retriable)
     ├── ForeignCommit          the group's offsets were committed by something else
     ├── TopicReplaced          the group's offsets are not of this input topic
+    ├── LedgerLost             the ledger is not the one that positions were committed with
+    ├── LedgerOfAnother        the ledger is of another group, input or noise key
+    ├── LedgerMoving           accounts are being moved to other partitions     (retriable)
+    ├── AccountsAstray         accounts do not lie where their meters are at home
+    ├── Superseded             a newer configuration is at work in the group
+    ├── TooEarly               what was lost may still count                    (retriable)
     ├── PartitionsChanged      the input has other partitions than it had      (retriable)
     ├── InputDamaged           an input file that cannot be read any further
     ├── InputReplaced          a file that was followed is another one now      (retriable)
@@ -107,7 +113,7 @@ class ForeignCommit(MeterAgentError):
     def __init__(self, group: str, partition: int) -> None:
         super().__init__(
             f"kafka.group: {group} has an offset in partition {partition} that this agent did "
-            "not commit; write another group"
+            "not commit; take another group and ledger, or delete the group"
         )
         self.group = group
         self.partition = partition
@@ -116,13 +122,94 @@ class ForeignCommit(MeterAgentError):
 class TopicReplaced(MeterAgentError):
     """The committed offset lies beyond the end: the topic was deleted and made anew."""
 
-    def __init__(self, topic: str, partition: int) -> None:
+    def __init__(self, topic: str, partition: int, group: str) -> None:
         super().__init__(
             f"kafka.input: {topic} ends before the offset that was committed in partition "
-            f"{partition}: it is not the topic that was read before; write another kafka.group"
+            f"{partition}: it is not the topic that was read before; delete the group {group}"
         )
         self.topic = topic
         self.partition = partition
+        self.group = group
+
+
+class LedgerLost(MeterAgentError):
+    """The ledger does not hold what had been written to it: what was spent is unknown."""
+
+    def __init__(self, ledger: str, how: str) -> None:
+        super().__init__(
+            f"kafka.ledger: {ledger} {how}: what its meters have spent is unknown; "
+            "`meteragent ledger accept-loss` says from when on it does not matter"
+        )
+        self.ledger = ledger
+        self.how = how
+
+
+class LedgerOfAnother(MeterAgentError):
+    """A ledger that somebody else writes, or that was written with another noise key."""
+
+    def __init__(self, ledger: str, what: str, there: str, here: str, instead: str) -> None:
+        super().__init__(
+            f"{ledger}: is another's ledger: its {what} is {there}, and {here} here; {instead}"
+        )
+        self.ledger = ledger
+        self.what = what
+        self.there = there
+        self.here = here
+        self.instead = instead
+
+
+class LedgerMoving(MeterAgentError):
+    """Half of the accounts may lie where nobody would look for them."""
+
+    retriable: ClassVar[bool] = True
+
+    def __init__(self, ledger: str) -> None:
+        super().__init__(
+            f"kafka.ledger: the accounts of {ledger} are being moved; wait for "
+            "`meteragent ledger migrate`, or run it again if it was broken off"
+        )
+        self.ledger = ledger
+
+
+class AccountsAstray(MeterAgentError):
+    """Accounts in partitions where their meters' readings do not come."""
+
+    def __init__(
+        self, ledger: str, partition: int, count: int, partitioner: str, instead: str
+    ) -> None:
+        super().__init__(
+            f"kafka.partitioner: {count} accounts in partition {partition} of {ledger} do not lie "
+            f"where {partitioner} puts their meters; {instead}"
+        )
+        self.ledger = ledger
+        self.partition = partition
+        self.count = count
+        self.partitioner = partitioner
+        self.instead = instead
+
+
+class Superseded(MeterAgentError):
+    """Instances with another configuration are at work, and theirs is the newer one."""
+
+    def __init__(self, group: str) -> None:
+        super().__init__(
+            f"kafka.group: instances of {group} are at work with a newer configuration; give this "
+            "one the same, or write another kafka.revision to go back to this one"
+        )
+        self.group = group
+
+
+class TooEarly(MeterAgentError):
+    """Spending that is not known any more may lie in one horizon with what would come now."""
+
+    retriable: ClassVar[bool] = True
+
+    def __init__(self, until: str) -> None:
+        super().__init__(
+            f"what was lost may lie in one horizon with what is released before {until}; run again "
+            "then, or add --yes: until then meters may spend up to a second budget"
+        )
+        self.until = until
 
 
 class PartitionsChanged(MeterAgentError):

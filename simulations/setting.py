@@ -61,7 +61,8 @@ async def prepare(
     name = f"agent-{secrets.token_hex(4)}"
     for topic in ("out", "rejected"):
         await make_topic(bootstrap, f"{name}.{topic}", partitions)
-    await make_topic(bootstrap, f"{name}.ledger", partitions, cleanup_policy="compact")
+    stamped = {"cleanup_policy": "compact", "message_timestamp_type": "LogAppendTime"}
+    await make_topic(bootstrap, f"{name}.ledger", partitions, **stamped)
     await make_topic(bootstrap, f"{name}.policies", 1, cleanup_policy="compact")
     key = directory / "noise.key"
     if not key.exists():

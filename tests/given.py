@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from meteragent.privacy.billing import load, load_together
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.ledger_record import dump
 from meteragent.privacy.policy import Policy, question
+from meteragent.privacy.terms import Share, Terms
 from meteragent.stream.readings import Readings, Reason, Reject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from meteragent.privacy.arrays import Integers
+    from meteragent.privacy.ledger import Ledger
 
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 KEY = NoiseKey(bytes(range(32)))
@@ -39,6 +45,24 @@ def policy(**changes: Any) -> Policy:  # noqa: ANN401 - whatever a policy has
         "horizon": max(DAY, size),
     }
     return Policy(**settings | changes)
+
+
+def written(ledger: Ledger, accounts: Integers | None = None, name: str = "all") -> list[bytes]:
+    """The records of some accounts, or of all, whose meters have one policy."""
+    some = np.arange(len(ledger)) if accounts is None else accounts
+    return dump([Share(name, ledger.terms)], [ledger], some)
+
+
+def read(terms: Terms, records: Sequence[bytes], name: str = "all") -> Ledger:
+    """The accounts of some records, whose meters have one policy."""
+    [ledger] = load([Share(name, terms)], records)
+    return ledger
+
+
+def read_together(terms: Terms, records: Sequence[Sequence[bytes]]) -> Ledger:
+    """The accounts of meters of which some have several records."""
+    [ledger] = load_together([Share("all", terms)], records)
+    return ledger
 
 
 class Record(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -134,6 +135,13 @@ def test_what_is_pure_has_no_clock_no_outer_world_and_no_randomness(module: str)
 
 def test_every_pure_folder_has_rooms() -> None:
     assert {module.split(".")[1] for module in pure_modules()} == set(PURE)
+
+
+def test_branches_are_counted_of_all_that_is_pure() -> None:
+    asked = re.search(r'--include="(.*)"', (PACKAGE.parent / "tests" / "run").read_text("utf-8"))
+    assert asked is not None
+    folders = [f"meteragent/{folder}/*" for folder in PURE]
+    assert asked[1].split(",") == [*folders, "meteragent/errors.py"]
 
 
 ORDER = (

@@ -174,6 +174,41 @@ DASHBOARD = Dashboard(
             ),
         ),
         Row(
+            "Clocks",
+            (
+                Lines(
+                    "Ahead of the brokers",
+                    "By how much each instance's clock is ahead of the brokers', at least. Beyond "
+                    "agent.max_skew no clock closes windows there, and the instance is not ready.",
+                    "s",
+                    (
+                        Query(
+                            largest(gauge("clock_ahead_seconds"), by="instance"),
+                            "{{instance}}",
+                            ("instance",),
+                        ),
+                    ),
+                    width=12,
+                ),
+                Lines(
+                    "Since the brokers' time was learned",
+                    "Each instance asks once a second, in the ledger topic, as long as a partition "
+                    "is its own.",
+                    "s",
+                    (
+                        Query(
+                            largest(gauge("clock_age_seconds"), by="instance"),
+                            "{{instance}}",
+                            ("instance",),
+                        ),
+                    ),
+                    width=12,
+                    steps=((None, GREY), (10, RED)),
+                    least=0,
+                ),
+            ),
+        ),
+        Row(
             "Commits",
             (
                 Lines(

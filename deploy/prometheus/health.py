@@ -32,7 +32,8 @@ ALERTS = (
             (
                 "Read the last line of its standard error, and its exit code (`meteragent "
                 "--help`): 3 is a setting, **4 the noise key**, 5 brokers that cannot be reached, "
-                "6 rights, 9 topics."
+                "6 rights, 9 topics, **10 a ledger that was lost**, 11 one that is another's, 12 a "
+                "newer configuration."
             ),
             (
                 "`meteragent check -c agent.toml` as the same user on the same machine says what "
@@ -224,6 +225,37 @@ ALERTS = (
             (
                 "Has one meter, or a gateway, a clock that is ahead? It closes windows of its own "
                 "at once; `agent.max_skew` says how far ahead of a record it may be."
+            ),
+        ),
+    ),
+    Alert(
+        "MeterAgentClockNotTrusted",
+        "min by (job, instance) (meteragent_clock_trusted)",
+        "==",
+        0,
+        "2m",
+        WARNING,
+        INSTANCE,
+        "An agent's clock does not agree with the brokers'",
+        "{{ $labels.instance }} lets no clock close windows: its own differs from the brokers', or "
+        "it has not learned the brokers' time for a while.",
+        "Windows of meters that fall silent close by the brokers' time, which each agent asks for "
+        "once a second, in the ledger topic. Where this machine's clock differs from it by more "
+        "than `agent.max_skew`, one of them is wrong, and nobody knows which: readings alone "
+        "close windows then. Nobody's readings become late by it; windows of silent meters wait, "
+        "and the instance is not ready.",
+        (
+            (
+                "`meteragent_clock_ahead_seconds`: is one instance ahead or behind? Set its "
+                "machine's clock (chrony, systemd-timesyncd)."
+            ),
+            (
+                "All of them, by the same? Then it is a broker's: the leader of the ledger's "
+                "partition. Its records are stamped wrong too, so mend it soon."
+            ),
+            (
+                "`meteragent_clock_age_seconds` rises? The log's `clock failed` says why the "
+                "ledger topic cannot be written to."
             ),
         ),
     ),

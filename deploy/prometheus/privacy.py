@@ -1,5 +1,6 @@
 """Alerts about budgets and about what is withheld, rejected or refused."""
 
+from deploy.prometheus.health import INSTANCE, lately
 from deploy.prometheus.model import WARNING, Alert
 
 POLICY = ("job", "policy")
@@ -96,6 +97,37 @@ ALERTS = (
             (
                 "One meter or gateway: set its clock. All: is the clock of the brokers or of the "
                 "producer behind? Are times in seconds or local time taken for milliseconds of UTC?"
+            ),
+        ),
+    ),
+    Alert(
+        "MeterAgentWrongPartition",
+        lately('meteragent_rejects_total{reason="wrong_partition"}'),
+        ">",
+        0,
+        "0m",
+        WARNING,
+        INSTANCE,
+        "Readings come in the wrong partition",
+        "{{ $labels.instance }} has rejected {{ $value | humanize }} records within the last hour "
+        "that should have come in another partition.",
+        "A meter has one account, in the partition that `kafka.partitioner` puts its id in. A "
+        "second one elsewhere would be a second budget, so its readings are rejected there.",
+        (
+            (
+                "The dead-letter topic has the coordinates of each. Are their records keyed by the "
+                "meter's id, and by nothing else? With `agent.normalise_ids` by the id without "
+                "capitals and spaces."
+            ),
+            (
+                "All senders: `kafka.partitioner` names another way than theirs. Java's client and "
+                "those after it use murmur2, librdkafka's crc32. Some of them: two head-ends with "
+                "two clients; set `partitioner` in one of them, such as `murmur2_random` in "
+                "librdkafka's."
+            ),
+            (
+                "Only while partitions are added: senders knew of them before the agents did. Stop "
+                "what writes first."
             ),
         ),
     ),

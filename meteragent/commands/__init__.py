@@ -4,5 +4,5 @@ parser, arguments    what can be said to the program
 check, completion, config, explain, key, ledger, run, sanitize, schema, topics    the commands
 settings    what is released, as a command is told
 shells      what a shell needs, to complete all of it
-exits, layout    how a command ends, and how its words fit a terminal
+exit_codes, layout    how a command ends, and how its words fit a terminal
 """

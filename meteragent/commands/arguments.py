@@ -19,21 +19,28 @@ POLICY = {
     "horizon": ("24h", "stretch of time that the budget is for"),
     "min_coverage": ("0.8", "share of slots that a window needs"),
     "presence": ("", "whether anybody may learn which readings are absent"),
+    "fill": ("", "what a slot without a reading holds: the last one of its window"),
+    "fill_limit": ("15m", "for how long"),
+    "readings": ("", "what releases tell of how many readings there are"),
     "on_exhausted": ("", "what happens to windows beyond the budget"),
 }
 """Settings of a policy, each with an example, unless its choices are told."""
 CHOICES = {
     "preset": ("tv-content", "appliances", "presence"),
     "presence": ("public", "private"),
+    "fill": ("last",),
+    "readings": ("classes", "exact", "none"),
     "on_exhausted": ("suppress", "partial"),
 }
+OUTPUTS = {"json": "encoder.Encoder", "csv": "csv_encoder.CsvEncoder"}
+"""What files are written in -> who writes it; imported when it is asked for."""
 
 
 def add(command: ArgumentParser) -> None:
     """Everything that `sanitize` takes."""
     command.add_argument("input", metavar="IN", help="CSV or JSON lines, may be gzip; - is a pipe")
     command.add_argument("-o", "--output", type=Path, metavar="OUT", help="instead of a pipe")
-    command.add_argument("--format", choices=("json", "csv"), default="json", help="of OUT")
+    command.add_argument("--format", choices=OUTPUTS, default="json", help="of OUT")
     command.add_argument("--ledger", type=Path, metavar="FILE", help="accounts, as SQLite")
     command.add_argument(
         "--rejects", type=Path, metavar="FILE", help="where rejected lines stood, and why"

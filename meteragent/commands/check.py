@@ -5,10 +5,11 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
-from meteragent.commands.exits import Exit, report
+from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load, refuse_unreadable
-from meteragent.errors import MeterAgentError
+from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
 from meteragent.stream.meters import lookalikes
 
@@ -20,21 +21,28 @@ def run(arguments: Namespace) -> Exit:
     sys.stdout.write(f"configuration: good, with policies {names}\n")
     for policy in config.policy:
         _warn(policy.name, advice.of_grid(policy.guarantee))
+    if not arguments.offline:
+        sys.stdout.write(
+            f"{config.kafka.input}: readings are taken from the partition that "
+            f"{config.kafka.partitioner} puts their meter in, and from no other\n"
+        )
     checks = OFFLINE if arguments.offline else (*OFFLINE, *ONLINE)
     codes = [_code(what, check, config) for what, check in checks]
     return next(filter(None, codes), Exit.OK)
 
 
 def _topics(config: Config) -> None:
-    """Connection, login, rights, topics, their settings, partitions, retention, and known ids."""
+    """Connection, login, rights, topics and their settings; whose ledger it is, and known ids."""
     from meteragent.kafka import ledger_topic, topics  # noqa: PLC0415 - aiokafka is slow to load
     from meteragent.kafka.clients import Clients  # noqa: PLC0415
 
     clients = Clients(config.kafka)
     asyncio.run(topics.refuse_unfit(config, clients))
-    if not config.agent.normalise_ids:
-        known = asyncio.run(ledger_topic.everybody(clients))
-        _warn(config.kafka.ledger, advice.of_ids(lookalikes(known)))
+    _warn(config.kafka.output, asyncio.run(topics.short_lived(clients)))
+    with suppress(KeyRefused):  # which is said already
+        known = asyncio.run(ledger_topic.judged(config, config.agent.noise_key(), clients))
+        if not config.agent.normalise_ids:
+            _warn(config.kafka.ledger, advice.of_ids(lookalikes(known)))
 
 
 def _secrets(config: Config) -> None:

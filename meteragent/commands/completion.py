@@ -3,7 +3,7 @@
 import sys
 from argparse import Namespace
 
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.commands.parser import parser
 from meteragent.commands.shells import script
 

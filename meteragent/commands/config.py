@@ -3,7 +3,7 @@
 import sys
 from argparse import Namespace
 
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.config.reference import reference
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from textwrap import wrap
 
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.commands.layout import Row, columns, table
 from meteragent.commands.settings import settings
 from meteragent.config import Config

@@ -6,12 +6,13 @@ import json
 import os
 import re
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.commands.layout import Row, columns, table
 from meteragent.config import Config, load
 from meteragent.errors import InvalidSetting, LedgerDamaged
@@ -21,12 +22,12 @@ from meteragent.explain.accounts import (
     Statement,
     accounts,
     dearest,
-    statement,
+    statements,
     totals,
 )
 from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.words import per_watt_text, power_text, time_text
-from meteragent.files.ledger import Kept, look
+from meteragent.files.ledger import LedgerFile, look
 from meteragent.privacy.ledger import NEVER
 from meteragent.privacy.policy import policy_of
 
@@ -45,8 +46,15 @@ def _migrate(arguments: Namespace) -> Exit:
     from meteragent.kafka.clients import Clients  # noqa: PLC0415 - aiokafka takes its time to load
     from meteragent.kafka.migrate import migrate  # noqa: PLC0415
 
-    moved = asyncio.run(migrate(Clients(load(arguments.config, os.environ).kafka)))
-    sys.stdout.write(f"{moved} accounts moved\n")
+    config = load(arguments.config, os.environ)
+    now, key = int(time.time() * 1000), config.agent.noise_key()
+    clients = Clients(config.kafka)
+    done = asyncio.run(migrate(config, key, clients, now, gather=arguments.gather))
+    if done.windows:
+        sys.stdout.write(f"{done.windows} windows closed before\n")
+    if done.elsewhere:
+        sys.stdout.write(f"{done.elsewhere} records rejected before: wrong_partition\n")
+    sys.stdout.write(f"{done.accounts} accounts moved\n")
     return Exit.OK
 
 
@@ -57,10 +65,11 @@ def _show(arguments: Namespace) -> Exit:
         raise InvalidSetting(
             "METER", "has no account here", "write an id that `meteragent ledger top` knows"
         )
-    found = statement(shelves, arguments.meter, record)
+    found = statements(shelves, arguments.meter, record)
     if arguments.csv:
-        return _write_csv(_history(found))
-    _say_what_is_spent(found)
+        header, rows = ("policy", *_HISTORY), [row for one in found for row in _history(one)]
+        return _write_csv([header, *rows])
+    sys.stdout.write("\n".join(map(_said_of, found)))
     return Exit.OK
 
 
@@ -85,7 +94,32 @@ def _totals(arguments: Namespace) -> Exit:
     return _write((("policy", "meters", "exhausted", *_AMOUNTS), *rows), arguments)
 
 
-ACTIONS = {"migrate": _migrate, "show": _show, "top": _top, "totals": _totals}
+def _accept_loss(arguments: Namespace) -> Exit:
+    """Go on where the ledger was lost."""
+    from meteragent.kafka.clients import Clients  # noqa: PLC0415 - as above
+    from meteragent.kafka.loss import accept_loss  # noqa: PLC0415
+
+    config = load(arguments.config, os.environ)
+    now, key = int(time.time() * 1000), config.agent.noise_key()
+    clients = Clients(config.kafka)
+    since = asyncio.run(accept_loss(config, key, clients, now, confirmed=arguments.yes))
+    for partition, moment in since.items():
+        sys.stdout.write(
+            f"partition {partition}: accounts begin anew, nothing before {_moment(moment)} is "
+            "released any more\n"
+        )
+    if not since:
+        sys.stdout.write("nothing was lost\n")
+    return Exit.OK
+
+
+ACTIONS = {
+    "accept-loss": _accept_loss,
+    "migrate": _migrate,
+    "show": _show,
+    "top": _top,
+    "totals": _totals,
+}
 
 
 # Where accounts are kept.
@@ -114,7 +148,7 @@ def _shelves(config: Config) -> list[Shelf]:
     return [Shelf(s.match, s.guarantee) for s in config.policy]
 
 
-def _only_shelf(kept: Kept) -> Shelf:
+def _only_shelf(kept: LedgerFile) -> Shelf:
     """The policy that a file was written under, if it was but one."""
     if len(kept.policies) != 1:
         raise InvalidSetting(
@@ -134,7 +168,7 @@ def _only_shelf(kept: Kept) -> Shelf:
 
 def _accounts(shelves: list[Shelf], records: dict[str, bytes]) -> list[Account]:
     found = accounts(shelves, records)
-    if others := len(records) - len(found):
+    if others := len(records) - len({account.meter for account in found}):
         sys.stderr.write(f"meteragent: {others} accounts are of meters that no policy is for\n")
     return found
 
@@ -162,14 +196,17 @@ def _spent(account: Account) -> Row:
     return (_shown(account.meter), account.shelf.name, *amounts, _moment(account.until))
 
 
+_HISTORY = ("start", "spent", "spent_per_watt")
+
+
 def _history(found: Statement) -> Iterable[Row]:
     shelf = found.account.shelf
-    yield ("start", "spent", "spent_per_watt")
     for start, nano in found.history:
-        yield (_moment(start), shelf.epsilon(nano), per_watt_text(nano))
+        yield (shelf.name, _moment(start), shelf.epsilon(nano), per_watt_text(nano))
 
 
-def _say_what_is_spent(found: Statement) -> None:
+def _said_of(found: Statement) -> str:
+    """What is spent of one policy's share, for people."""
     account, shelf = found.account, found.account.shelf
     digest = "" if shelf.name == shelf.policy.id else f" ({shelf.policy.id})"
     told = [
@@ -184,8 +221,9 @@ def _say_what_is_spent(found: Statement) -> None:
             f"next refresh: {shelf.epsilon(nano)} ({per_watt_text(nano)} per watt) from the window "
             f"of {_moment(when)} on"
         )
-    told += ["", *table(_history(found), columns())]
-    sys.stdout.write("".join(f"{line}\n" for line in told))
+    history = [row[1:] for row in _history(found)]
+    told += ["", *table([_HISTORY, *history], columns())]
+    return "".join(f"{line}\n" for line in told)
 
 
 def _balance(account: Account) -> Iterable[Row]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from meteragent import __version__
 from meteragent.commands import arguments as files
-from meteragent.commands.exits import table
+from meteragent.commands.exit_codes import table
 
 
 def parser() -> ArgumentParser:
@@ -34,6 +34,15 @@ def parser() -> ArgumentParser:
     )
     create = key.add_parser("create", help="make a new one, for its owner alone")
     create.add_argument("path", type=Path, metavar="PATH", help="a file that does not exist yet")
+
+    adopt = key.add_parser(
+        "adopt", help="make a ledger this key's, after a rotation; the agents must be stopped"
+    )
+    _takes_config(adopt, required=False)
+    _takes_ledger(adopt)
+    adopt.add_argument(
+        "--key-file", metavar="FILE", help="of such a file: holds the noise key, if no -c does"
+    )
 
     run = commands.add_parser("run", help="sanitize what comes in on Kafka, until told to stop")
     _takes_config(run)
@@ -83,6 +92,21 @@ def _add_ledger(commands: "_SubParsersAction[ArgumentParser]") -> None:
         "migrate", help="follow the input to more partitions; the agents must be stopped"
     )
     _takes_config(migrate)
+    migrate.add_argument(
+        "--gather",
+        action="store_true",
+        help="also accounts that lie where no sender should have put them; of a meter they add up",
+    )
+    accept = ledger.add_parser(
+        "accept-loss",
+        help="go on after the ledger was lost, one horizon later; the agents must be stopped",
+    )
+    _takes_config(accept)
+    accept.add_argument(
+        "--yes",
+        action="store_true",
+        help="go on at once: in this horizon meters may spend up to a second budget",
+    )
     _add_accounts(ledger)
 
 
@@ -94,10 +118,14 @@ def _add_accounts(ledger: "_SubParsersAction[ArgumentParser]") -> None:
     totals = ledger.add_parser("totals", help="all meters of each policy together")
     for command in (show, most, totals):
         _takes_config(command, required=False)
-        command.add_argument(
-            "--ledger", type=Path, metavar="FILE", help="the SQLite file of `sanitize`, not Kafka"
-        )
+        _takes_ledger(command)
         command.add_argument("--csv", action="store_true", help="for programs")
+
+
+def _takes_ledger(command: ArgumentParser) -> None:
+    command.add_argument(
+        "--ledger", type=Path, metavar="FILE", help="the SQLite file of `sanitize`, not Kafka"
+    )
 
 
 def _takes_config(command: ArgumentParser, *, required: bool = True) -> None:

@@ -4,17 +4,20 @@ import gc
 import os
 from argparse import Namespace
 
+import structlog
 from prometheus_client import ProcessCollector
 
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load
 from meteragent.kafka.agent import Agent
 from meteragent.kafka.loop import run_until_done
-from meteragent.watch import log
+from meteragent.watch import log, trace
 from meteragent.watch.metrics import Monitor
 from meteragent.watch.notify import reporting
 from meteragent.watch.status import Status
 from meteragent.watch.web import serving
+
+_log = structlog.get_logger()
 
 SELDOM = (20_000, 20, 50)
 """A poll makes thousands of objects that die at once; to look for cycles among them costs a tenth
@@ -26,8 +29,19 @@ def run(arguments: Namespace) -> Exit:
     config = load(arguments.config, os.environ)
     log.configure(config.log.level, config.log.format, names=config.kafka.names)
     gc.set_threshold(*SELDOM)
-    run_until_done(_run(config))
+    try:
+        run_until_done(_run(config))
+    except Exception as error:
+        if config.log.format == "console":
+            raise
+        return _report(error)
     return Exit.OK
+
+
+def _report(error: Exception) -> Exit:
+    """Say why it ends as everything else was said, or collectors drop just these lines."""
+    kind = trace.kind(error)
+    return report(error, lambda line: _log.error("agent ended", error=kind, message=line))
 
 
 async def _run(config: Config) -> None:

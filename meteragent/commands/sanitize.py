@@ -5,9 +5,11 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from datetime import UTC
+from importlib import import_module
 from pathlib import Path
 
-from meteragent.commands.exits import Exit
+from meteragent.commands.arguments import OUTPUTS
+from meteragent.commands.exit_codes import Exit
 from meteragent.commands.settings import settings
 from meteragent.config import Config
 from meteragent.errors import FileRefused, InputDamaged, InputReplaced, KeyRefused
@@ -19,9 +21,9 @@ from meteragent.files.sink import File, Stream
 from meteragent.files.source import Source
 from meteragent.files.totals import Totals
 from meteragent.formats.csv_header import Columns
-from meteragent.formats.forms import OUTPUTS
+from meteragent.formats.forms import ReleaseEncoder
 from meteragent.formats.lines import TableOptions
-from meteragent.formats.times import Moments, zone_of
+from meteragent.formats.times import TimeFormat, zone_of
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Withheld
@@ -49,7 +51,7 @@ def run(arguments: Namespace) -> Exit:
             config,
             key,
             mapping,
-            OUTPUTS[arguments.format](config.policies.values()),
+            encoder_of(arguments.format, config),
             keep=arguments.at_end == "keep",
             by_meter=arguments.by_meter,
             say=_say,
@@ -63,9 +65,18 @@ def run(arguments: Namespace) -> Exit:
                 _say(job.totals.words())
             raise
     hints = _hints(job.totals, by_meter=arguments.by_meter)
-    for line in (job.totals.words(), *hints, *advice.of_ids(job.lookalikes)):
+    warnings = (*advice.of_unevenness(job.held), *advice.of_ids(job.lookalikes))
+    for line in (job.totals.words(), *hints, *warnings):
         _say(line)
     return Exit.OK
+
+
+def encoder_of(output: str, config: Config) -> ReleaseEncoder:
+    """What writes releases so."""
+    module, _, name = OUTPUTS[output].partition(".")
+    kind = getattr(import_module(f"meteragent.formats.{module}"), name)
+    encoder: ReleaseEncoder = kind(config.policies)
+    return encoder
 
 
 def _key(arguments: Namespace, config: Config) -> NoiseKey:
@@ -109,7 +120,7 @@ def _mapping(arguments: Namespace) -> TableOptions:
         decimal_comma=given.get("decimal") == "comma",
     )
     zone = zone_of(given["timezone"]) if "timezone" in given else UTC
-    return TableOptions(columns, Moments(given.get("time_format", "iso"), zone), bool(given))
+    return TableOptions(columns, TimeFormat(given.get("time_format", "iso"), zone), bool(given))
 
 
 def _places(arguments: Namespace, stack: ExitStack) -> Paths:

@@ -4,7 +4,7 @@ import json
 import sys
 from argparse import Namespace
 
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.explain import document
 from meteragent.formats import schema
 

@@ -5,7 +5,7 @@ import os
 import sys
 from argparse import Namespace
 
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.config import load
 from meteragent.kafka import topics
 from meteragent.kafka.clients import Clients

@@ -3,6 +3,7 @@
 Errors leave here without a field: where a value stands is known to `problems` alone.
 """
 
+import json
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -43,9 +44,12 @@ class BadSetting(ValueError):
         self.refusals = refusals
 
 
-def setting(description: str, example: str, *, default: object = ...) -> Any:  # noqa: ANN401 - as pydantic's own
-    """A field, described for the reference; `example` and `default` as they stand in TOML."""
-    return Field(default, description=description, examples=[example])
+def setting(description: str, example: str = "", *, default: object = ...) -> Any:  # noqa: ANN401 - as pydantic's own
+    """A field, described for the reference, with an example as it stands in TOML.
+
+    Where none is given, the default is one.
+    """
+    return Field(default, description=description, examples=[example or json.dumps(default)])
 
 
 def refuse(refusals: list[InvalidSetting]) -> None:
@@ -140,6 +144,7 @@ Servers = Annotated[tuple[str, ...], _kind(_servers)]
 Port = Annotated[int, _kind(_whole(0, 65_535, 9108))]
 Batch = Annotated[int, _kind(_whole(1, 1_000_000, 5_000))]
 Many = Annotated[int, _kind(_whole(1, 100_000_000, 1_000_000))]
+Whole = Annotated[int, _kind(_whole(0, 1_000_000, 1))]
 FilePath = Annotated[Path, BeforeValidator(_file)]
 OwnerOnlyFile = Annotated[SecretFile, BeforeValidator(_secret_file)]
 FromEnvironment = SecretStr

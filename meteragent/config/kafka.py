@@ -1,9 +1,10 @@
 """The `[kafka]` tables: where the streams are, and how to prove who we are."""
 
+from collections.abc import Iterable
 from itertools import chain
 from typing import Literal
 
-from pydantic import model_validator
+from pydantic import PrivateAttr, model_validator
 
 from meteragent.config.fields import (
     FilePath,
@@ -14,6 +15,7 @@ from meteragent.config.fields import (
     SomeTime,
     Text,
     TopicName,
+    Whole,
     refuse,
     setting,
 )
@@ -128,14 +130,17 @@ class Kafka(Settings):
     )
     group: Text = setting(
         "The consumer group; with topic and partition it names the transactions.",
-        '"meteragent"',
         default="meteragent",
     )
-    input: TopicName = setting(
-        "Readings, keyed by meter.", '"meter.readings"', default="meter.readings"
-    )
-    output: TopicName = setting(
-        "Releases, keyed by meter.", '"meter.sanitized"', default="meter.sanitized"
+    input: TopicName = setting("Readings, keyed by meter.", default="meter.readings")
+    output: TopicName = setting("Releases, keyed by meter.", default="meter.sanitized")
+    partitioner: Literal["murmur2", "crc32", "fnv1a"] = setting(
+        "How senders choose the partition of a meter's id: `murmur2` is the default of Java's "
+        "client and of those after it, `crc32` of librdkafka's (C, C++, Go, .NET, Node, Python), "
+        "`fnv1a` of Sarama's. A meter has one account, in that partition; its readings in any "
+        "other are rejected as `wrong_partition`.",
+        '"crc32"',
+        default="murmur2",
     )
     trust_timestamps: bool = setting(
         "Take an input whose records carry their senders' time (`CreateTime`): then "
@@ -146,40 +151,56 @@ class Kafka(Settings):
     )
     ledger: TopicName = setting(
         "What each meter has spent; compacted, with the partitions of `input`.",
-        '"meter.ledger"',
         default="meter.ledger",
     )
     rejected: TopicName = setting(
-        "Coordinates of records that could not be read, and why.",
-        '"meter.rejected"',
-        default="meter.rejected",
+        "Coordinates of records that could not be read, and why.", default="meter.rejected"
     )
     policies: TopicName = setting(
-        "The policies behind the releases, once each; compacted.",
-        '"meter.policies"',
+        "The policies behind the releases, once each, by the ids that releases name; compacted.",
         default="meter.policies",
     )
+    revision: Whole = setting(
+        "Instances whose configuration was followed by another one leave, and do not come back by "
+        "themselves; to go back to earlier settings on purpose, write another number here.",
+        "1",
+        default=0,
+    )
     session_timeout: SomeTime = setting(
-        "Silence after which the group takes an instance for dead.", '"45s"', default="45s"
+        "Silence after which the group takes an instance for dead: for as long, its partitions "
+        "stand still after a kill.",
+        default="10s",
     )
     rebalance_timeout: SomeTime = setting(
-        "How long the group waits for instances to let their partitions go.",
-        '"60s"',
+        "How long the group waits for instances to let their partitions go: longer than "
+        "`agent.drain_deadline`.",
         default="60s",
     )
     transaction_timeout: SomeTime = setting(
-        "Age at which the brokers abort a transaction.", '"60s"', default="60s"
+        "Age at which brokers abort a transaction; above `agent.commit_interval`.", default="60s"
     )
     request_timeout: SomeTime = setting(
-        "How long to wait for one answer of a broker.", '"40s"', default="40s"
+        "How long to wait for one answer of a broker.", default="40s"
     )
     security: Security = setting("", "[kafka.security]", default={})
+    _outputs: tuple[str, ...] | None = PrivateAttr(default=None)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """All topics that releases go to."""
+        return (self.output,) if self._outputs is None else self._outputs
+
+    def with_outputs(self, outputs: Iterable[str]) -> "Kafka":
+        """The same with all topics that policies name for their releases."""
+        named = self.model_copy()
+        named._outputs = tuple(dict.fromkeys(outputs))  # noqa: SLF001 - the same class
+        return named
 
     @property
     def names(self) -> frozenset[str]:
         """The names in here, which libraries may mention in logs."""
         hosts = (server.rpartition(":")[0] for server in self.bootstrap_servers)
-        return frozenset((self.group, *self._topics().values(), *hosts))
+        return frozenset((self.group, *self._topics().values(), *self.outputs, *hosts))
 
     @model_validator(mode="after")
     def _is_coherent(self) -> "Kafka":

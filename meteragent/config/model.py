@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, model_validator
 
 from meteragent.config import keyfile
+from meteragent.config.budget import Budget, left_to_the_account, shared_out
 from meteragent.config.fields import (
     Batch,
     Duration,
@@ -31,7 +32,7 @@ from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.units import format_duration
-from meteragent.stream.meters import normal
+from meteragent.stream.meters import Assigned, normal
 
 
 def _some_policies(given: object) -> object:
@@ -48,7 +49,7 @@ _SHORTER = (
 """Times of which the first must be shorter than the second."""
 
 
-class Agent(Settings):
+class AgentSettings(Settings):
     """How the agent works."""
 
     key_file: OwnerOnlyFile | None = setting(
@@ -61,38 +62,35 @@ class Agent(Settings):
     )
     max_skew: Duration = setting(
         "How far a reading may lie in the future of its record; one clock that is wrong must not "
-        "close everybody's windows.",
-        '"10s"',
+        "close everybody's windows. Nor must this machine's: where it differs from the brokers' by "
+        "more than that, and more than a second, no clock closes windows.",
         default="10s",
     )
     commit_interval: SomeTime = setting(
         "How often releases, ledger and position are committed together; `50ms` for low latency.",
-        '"500ms"',
         default="500ms",
     )
     max_batch: Batch = setting(
-        "The most records of a partition that are worked on at once.", "5000", default=5000
+        "The most records of a partition that are worked on at once.", default=5000
     )
     max_meters: Many = setting(
         "The most meters of a partition; records of further ones are rejected, so that made-up "
         "ids cannot take all memory.",
-        "1000000",
         default=1_000_000,
     )
     normalise_ids: Flag = setting(
         "Whether ids that differ only in case, width, normal form (NFKC) or spaces around them are "
         "one meter, with one budget. Releases and accounts then name it without these differences, "
-        "and a policy's `match` is written without them. In Kafka the spellings of an id must come "
-        "in one partition: let senders key by the id that is meant.",
+        "and a policy's `match` is written without them. In Kafka a meter's partition is that of "
+        "its id without them too: let senders key by that.",
         "true",
         default=False,
     )
     progress_deadline: SomeTime = setting(
-        "Standing still for longer than this ends the agent's liveness.", '"60s"', default="60s"
+        "Standing still for longer than this ends the agent's liveness.", default="60s"
     )
     drain_deadline: SomeTime = setting(
         "How long a partition that is given up, or the whole agent, may take to commit.",
-        '"20s"',
         default="20s",
     )
 
@@ -105,7 +103,7 @@ class Agent(Settings):
         return keyfile.load(self.key_file)
 
     @model_validator(mode="after")
-    def _is_coherent(self) -> "Agent":
+    def _is_coherent(self) -> "AgentSettings":
         refuse(once(self, "key"))
         return self
 
@@ -114,7 +112,7 @@ class Http(Settings):
     """The status page, the metrics, and the probes of liveness and readiness."""
 
     host: Host = setting("The address to listen on.", '"0.0.0.0"', default="127.0.0.1")
-    port: Port = setting("The port to listen on; 0 takes any free one.", "9108", default=9108)
+    port: Port = setting("The port to listen on; 0 takes any free one.", default=9108)
     cert_file: FilePath | None = setting(
         "The server's certificate, to speak HTTPS.", '"server.pem"', default=None
     )
@@ -145,29 +143,40 @@ class Log(Settings):
     """What the agent says of itself, on standard error; never a reading, a key or a payload."""
 
     level: Literal["debug", "info", "warning", "error"] = setting(
-        "The least severe that is said.", '"info"', default="info"
+        "The least severe that is said.", default="info"
     )
     format: Literal["json", "console"] = setting(
-        "For machines, one JSON object per line, or for people.", '"json"', default="json"
+        "For machines, one JSON object per line, or for people.", default="json"
     )
 
 
 class Config(Settings):
     """Everything that is set, once and for good."""
 
-    agent: Agent = setting("", "[agent]", default={})
+    agent: AgentSettings = setting("", "[agent]", default={})
     kafka: Kafka = setting("", "[kafka]", default={})
     http: Http = setting("", "[http]", default={})
     log: Log = setting("", "[log]", default={})
+    budget: Budget | None = setting("", "[budget]", default=None)
     policy: Annotated[tuple[PolicySettings, ...], BeforeValidator(_some_policies)] = setting(
         "", "[[policy]]"
     )
 
     @cached_property
-    def policies(self) -> dict[str, Policy]:
-        """Meter id prefix -> policy, the longest prefix first, so that the first match holds."""
+    def assigned(self) -> tuple[Assigned, ...]:
+        """The policies by the prefix of the meters that they are for, the longest prefix first."""
         longest_first = sorted(self.policy, key=lambda p: len(p.match), reverse=True)
-        return {p.match: p.policy for p in longest_first}
+        return tuple(Assigned(p.match, p.name, p.policy) for p in longest_first)
+
+    @cached_property
+    def policies(self) -> tuple[Policy, ...]:
+        """The policies alone, in the same order."""
+        return tuple(one.policy for one in self.assigned)
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """Policy name -> the topic of its releases."""
+        return {p.name: p.output or self.kafka.output for p in self.policy}
 
     @cached_property
     def guarantees(self) -> dict[str, Guarantee]:
@@ -182,22 +191,40 @@ class Config(Settings):
     @property
     def retention(self) -> int:
         """The least milliseconds that the input must be kept, for open windows to be rebuilt."""
-        return max(p.closes(0) - p.windows.start(0) for p in self.policies.values())
+        return max(p.closes(0) - p.windows.start(0) for p in self.policies)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_budgets_to_the_account(cls, document: object) -> object:
+        return left_to_the_account(document) if isinstance(document, dict) else document
 
     @model_validator(mode="after")
     def _is_coherent(self) -> "Config":
-        refuse([*self._twins(), *self._spelled_otherwise(), *self._too_long()])
-        return self
+        refuse([*self._twins(), *self._astray(), *self._spelled_otherwise(), *self._too_long()])
+        policies = shared_out(self.budget, self.policy) if self.budget else self.policy
+        kafka = self.kafka.with_outputs(self.outputs.values())
+        return self.model_copy(update={"policy": policies, "kafka": kafka})
 
     def _twins(self) -> list[InvalidSetting]:
+        instead = {"name": "write another one", "match": "write another one, or a [budget]"}
         return [
-            InvalidSetting(
-                f"policy[{i}].{field}", f"is that of policy[{j}] too", "write another one"
-            )
-            for field in ("name", "match")
+            InvalidSetting(f"policy[{i}].{field}", f"is that of policy[{j}] too", instead[field])
+            for field in (("name", "match") if self.budget is None else ("name",))
             for i, one in enumerate(self.policy)
             for j, other in enumerate(self.policy[:i])
             if getattr(one, field) == getattr(other, field)
+        ]
+
+    def _astray(self) -> list[InvalidSetting]:
+        """Releases that would go where other things are."""
+        kafka = self.kafka
+        taken = {kafka.input, kafka.ledger, kafka.rejected, kafka.policies}
+        return [
+            InvalidSetting(
+                f"policy[{i}].output", "is the topic of another stream", "write another one"
+            )
+            for i, policy in enumerate(self.policy)
+            if policy.output in taken
         ]
 
     def _spelled_otherwise(self) -> list[InvalidSetting]:

@@ -1,11 +1,11 @@
 """The `[[policy]]` tables: which meters, what is released of them, and at what price."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import cached_property, partial
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, PrivateAttr, model_validator
 
 from meteragent.config.fields import (
     BadSetting,
@@ -15,15 +15,26 @@ from meteragent.config.fields import (
     Power,
     Settings,
     SomeTime,
+    TopicName,
     refuse,
     setting,
 )
 from meteragent.config.presets import filled, presets
+from meteragent.config.queries import Asked, AskedQuery
 from meteragent.errors import InvalidSetting
 from meteragent.explain.document import Choice
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.policy import Policy, Question, per_watt, question
+from meteragent.privacy.exact import epsilon_at
+from meteragent.privacy.policy import (
+    HowMany,
+    OnExhausted,
+    Policy,
+    Presence,
+    Question,
+    per_watt,
+    question,
+)
 from meteragent.privacy.query import query
 
 PUBLIC_COVERAGE = Decimal("0.8")
@@ -31,23 +42,14 @@ _OURS = {"size": "window", "costs": "queries"}
 """The core's names -> those of the settings."""
 
 
-class AskedQuery(Settings):
-    """One of the `queries`; a name alone means `{ query = NAME }`."""
-
-    query: str = setting(
-        '`"avg"`, `"min"`, `"median"`, `"max"`, a percentile such as `"p95"`, or `"reading"`, '
-        "which releases every slot and costs as often.",
-        '"avg"',
-    )
-    epsilon: Exact | None = setting(
-        "The loss of this query's answer; without it, the policy's.", '"0.5"', default=None
-    )
+LEFT_TO_THE_ACCOUNT = object()
+"""As a `budget`: what no file can write, and stands where there is a `[budget]`."""
 
 
-def _asked(queries: object) -> object:
-    if not isinstance(queries, list | tuple):
-        raise InvalidSetting("queries", "is no list", 'write for example ["avg"]')
-    return tuple({"query": q} if isinstance(q, str) else q for q in queries)
+def _asked_for(budget: object) -> object:
+    if budget is None:
+        raise InvalidSetting("budget", "is missing", 'write for example "24"')
+    return None if budget is LEFT_TO_THE_ACCOUNT else budget
 
 
 class PolicySettings(Settings):
@@ -63,7 +65,8 @@ class PolicySettings(Settings):
     name: Name = setting("What people call it.", '"household"')
     match: str = setting(
         "It holds for meters whose id begins so; the longest match wins, and the empty one is "
-        "every meter's. Other meters are rejected.",
+        "every meter's. Other meters are rejected. Policies with the same match are all for the "
+        "same meters, and share their `[budget]`.",
         '"home-"',
         default="",
     )
@@ -80,17 +83,17 @@ class PolicySettings(Settings):
         default=None,
     )
     grace: Duration = setting(
-        "How long after its end a window waits for late readings.", '"30s"', default="30s"
+        "How long after its end a window waits for late readings.", default="30s"
     )
     idle: Duration = setting(
-        "How much longer it waits for a meter that is silent.", '"5m"', default="5m"
+        "How much longer it waits for silent meters: for all, if presence is private.", default="5m"
     )
     minimum: Power = setting(
-        "The lowest reading; lower ones count as this. Negative for export.", '"0W"', default="0W"
+        "The lowest reading; lower ones count as this. Negative for export.", default="0W"
     )
     maximum: Power = setting("The highest reading; higher ones count as this.", '"24kW"')
-    step: Power = setting("The grid of readings between the two.", '"10W"', default="10W")
-    queries: Annotated[tuple[AskedQuery, ...], BeforeValidator(_asked)] = setting(
+    step: Power = setting("The grid of readings between the two.", default="10W")
+    queries: Asked = setting(
         "What to release of each window, the most important first.",
         '["avg", { query = "p95", epsilon = "0.5" }]',
         default=["avg"],
@@ -98,26 +101,68 @@ class PolicySettings(Settings):
     epsilon: Exact = setting("The loss of one answer, at `radius`.", '"1"')
     radius: Power = setting(
         "How far apart, in every reading, two worlds are that `epsilon` and `budget` speak of.",
-        '"100W"',
         default="100W",
     )
-    budget: Exact = setting("The most that all answers of one `horizon` may lose.", '"24"')
-    horizon: SomeTime = setting("The stretch of time that `budget` is for.", '"24h"', default="24h")
+    budget: Annotated[Exact | None, BeforeValidator(_asked_for)] = setting(
+        "The most that all answers of one `horizon` may lose; where there is a `[budget]`, it is "
+        "written as a share of that instead.",
+        '"24"',
+        default=None,
+    )
+    share: Exact | None = setting(
+        "What this policy may spend of the `[budget]` of each of its meters, at the radius that "
+        "stands there. A policy that is alone has all of it, unless it says how much.",
+        '"12"',
+        default=None,
+    )
+    horizon: SomeTime = setting(
+        "The stretch of time that `budget` is for; where there is a `[budget]`, it stands there.",
+        default="24h",
+    )
     min_coverage: Exact | None = setting(
         "The share of slots that a window needs to be released; by default 0.8, and 0 where "
         "presence is private.",
         '"0.8"',
         default=None,
     )
-    presence: Literal["public", "private"] = setting(
-        "Whether anybody may learn which readings are absent.", '"public"', default="public"
+    presence: Presence = setting(
+        "Whether anybody may learn which readings are absent. If not, windows close by the clock "
+        "of all meters of a partition alone, and every window of a known meter is released, an "
+        "empty one as if it held 0 W throughout.",
+        default="public",
     )
-    on_exhausted: Literal["suppress", "partial"] = setting(
+    fill: Literal["last"] | None = setting(
+        "For meters that report on change: a slot without a reading holds the last one of its "
+        "window, for up to `fill_limit`. Nothing is carried on from one window into the next.",
+        '"last"',
+        default=None,
+    )
+    fill_limit: SomeTime | None = setting(
+        "For how long a reading is carried on: a little longer than the heartbeat of the meters.",
+        '"15m"',
+        default=None,
+    )
+    readings: HowMany = setting(
+        "What a release tells of how many of its slots hold a reading, where presence is public: "
+        '`"some"`, `"half"`, `"most"` (0.8 and more) or `"all"`; their number; or nothing. What is '
+        "withheld never tells.",
+        '"exact"',
+        default="classes",
+    )
+    on_exhausted: OnExhausted = setting(
         "What happens to a window that the budget does not cover: nothing of it is released, or "
         "its first queries that still fit are.",
-        '"suppress"',
         default="suppress",
     )
+    output: TopicName | None = setting(
+        "The topic for these releases; by default, `kafka.output`.",
+        '"meter.sanitized.research"',
+        default=None,
+    )
+    _share: int | None = PrivateAttr(default=None)
+    """In nano-units per watt, where there is a `[budget]`."""
+    _beside: tuple[Guarantee, ...] = PrivateAttr(default=())
+    """What else is promised of the same meters."""
 
     @cached_property
     def policy(self) -> Policy:
@@ -135,12 +180,14 @@ class PolicySettings(Settings):
             min_coverage=self._coverage(),
             presence=self.presence,
             on_exhausted=self.on_exhausted,
+            readings=self.readings,
+            fill_limit=self.fill_limit or 0,
         )
 
     @cached_property
     def guarantee(self) -> Guarantee:
         """What they promise."""
-        return Guarantee(self.name, self.policy, self.radius)
+        return Guarantee(self.name, self.policy, self.radius, self._beside)
 
     @model_validator(mode="before")
     @classmethod
@@ -149,16 +196,53 @@ class PolicySettings(Settings):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "PolicySettings":
-        refuse(_found_by(self._domain, self._questions, self._budget))
-        refuse(_found_by(lambda: self.policy))
-        refuse(_found_by(self._afford))
+        if self.budget is None:
+            refuse(_found_by(self._domain, self._questions, self._fill))
+        elif self.share is not None:
+            refuse([InvalidSetting("share", "is a share of no [budget]", "leave it out")])
+        else:
+            refuse(_found_by(self._domain, self._questions, self._budget, self._fill))
+            refuse(_found_by(lambda: self.policy))
+            refuse(_found_by(self._afford))
         return self
+
+    def with_share(self, nano: int, *, radius: Decimal, horizon: int) -> "PolicySettings":
+        """The same with a share of so many nano-units per watt, of an account of these terms.
+
+        InvalidSetting: it would never release anything, or the policy makes no sense.
+        """
+        own = {"budget": epsilon_at(nano, self.radius), "horizon": horizon}
+        resolved = type(self).model_construct(**dict(self) | own)
+        resolved._share = nano  # noqa: SLF001 - the same class
+        for error in _found_by(lambda: resolved.policy):
+            raise error
+        least = resolved.policy.terms.least
+        if least > nano:
+            enough = epsilon_at(least, radius).normalize()
+            raise InvalidSetting(
+                "share", "does not cover one window", f'write at least "{enough:f}"'
+            )
+        return resolved
+
+    def stand_beside(self, others: Iterable["PolicySettings"]) -> None:
+        """Note the other policies of the same meters. Precondition: nobody has asked yet."""
+        self._beside = tuple(Guarantee(o.name, o.policy, o.radius) for o in others)
 
     def _domain(self) -> Domain:
         return Domain(self.minimum, self.maximum, self.step)
 
     def _budget(self) -> int:
+        if self._share is not None:
+            return self._share
+        assert self.budget is not None  # noqa: S101 - what is left to the account has a share
         return per_watt("budget", self.budget, self.radius)
+
+    def _fill(self) -> None:
+        """Refuse a way to fill slots without its limit, and the other way round."""
+        if self.fill and not self.fill_limit:
+            raise InvalidSetting("fill_limit", "is missing", 'write for example "15m"')
+        if self.fill_limit and not self.fill:
+            raise InvalidSetting("fill", "is missing", 'write "last", or leave out fill_limit')
 
     def _coverage(self) -> Decimal:
         if self.min_coverage is not None:
@@ -218,6 +302,7 @@ def choice(settings: PolicySettings) -> Choice | None:
     changed = tuple(
         name
         for name in PolicySettings.model_fields
-        if name != "match" and getattr(settings, name) != getattr(own, name)
+        if name not in {"match", "output", "share"}
+        and getattr(settings, name) != getattr(own, name)
     )
     return Choice(settings.preset, preset.hides, preset.why, preset.evidence.words, changed)

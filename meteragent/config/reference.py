@@ -7,8 +7,9 @@ from typing import Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from meteragent.config.fields import CREDENTIAL, Settings
-from meteragent.config.policy import AskedQuery, PolicySettings
+from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import Preset, presets
+from meteragent.config.queries import AskedQuery
 from meteragent.config.tree import Path, is_secret, table_in, tables, variable
 
 _INTRODUCTION = f"""

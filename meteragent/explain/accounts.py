@@ -4,7 +4,7 @@ An account is looked at as of its own newest window, not of a clock: what is sai
 from the ledger alone, and holds for a trace of years ago as well as for a living meter.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,15 +12,16 @@ import numpy as np
 
 from meteragent.errors import InvalidSetting
 from meteragent.explain.guarantee import Guarantee
+from meteragent.privacy.billing import load
 from meteragent.privacy.ledger import Ledger
-from meteragent.privacy.ledger_record import load
 from meteragent.privacy.policy import Policy
+from meteragent.privacy.terms import Share
 from meteragent.stream.meters import longest_prefix
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """A policy, and which meters' accounts are kept under it."""
+    """A policy, and which meters' accounts have a ring for it."""
 
     prefix: str
     guarantee: Guarantee
@@ -36,13 +37,18 @@ class Shelf:
 
     @property
     def policy(self) -> Policy:
-        """What the accounts are kept under."""
+        """What the rings are kept under."""
         return self.guarantee.policy
+
+    @property
+    def share(self) -> Share:
+        """Its part of the accounts."""
+        return Share(self.name, self.policy.terms, self.policy.presence == "private")
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One meter's account, in nano-units per watt and milliseconds."""
+    """What one policy has spent of a meter's account, in nano-units per watt and milliseconds."""
 
     meter: str
     shelf: Shelf
@@ -74,43 +80,47 @@ class Statement:
 
 
 def accounts(shelves: Sequence[Shelf], records: Mapping[str, bytes]) -> list[Account]:
-    """The accounts of all meters that a policy is for."""
-    by_shelf: dict[int, list[str]] = {}
+    """The accounts of all meters that a policy is for, one for each of their policies."""
+    prefixes = list(dict.fromkeys(shelf.prefix for shelf in shelves))
+    meters: dict[int, list[str]] = {}
     for meter in records:
-        number = _shelf_of(shelves, meter)
+        number = longest_prefix(prefixes, meter)
         if number is not None:
-            by_shelf.setdefault(number, []).append(meter)
+            meters.setdefault(number, []).append(meter)
     return [
         account
-        for number, meters in by_shelf.items()
-        for account in _read(shelves[number], meters, [records[meter] for meter in meters])[1]
+        for number, its in meters.items()
+        for _, found in _read(shelves, prefixes[number], its, [records[meter] for meter in its])
+        for account in found
     ]
 
 
-def statement(shelves: Sequence[Shelf], meter: str, record: bytes) -> Statement:
-    """All that is known of one meter."""
-    number = _shelf_of(shelves, meter)
+def statements(shelves: Sequence[Shelf], meter: str, record: bytes) -> list[Statement]:
+    """All that is known of one meter, policy by policy."""
+    prefixes = list(dict.fromkeys(shelf.prefix for shelf in shelves))
+    number = longest_prefix(prefixes, meter)
     if number is None:
         raise InvalidSetting(
             "METER", "is a meter that no policy is for", "name the configuration it was kept under"
         )
-    ledger, [account] = _read(shelves[number], [meter], [record])
-    history = tuple(sorted(ledger.history(0).items()))
-    return Statement(account, _refresh(ledger), history)
-
-
-def _shelf_of(shelves: Sequence[Shelf], meter: str) -> int | None:
-    return longest_prefix([shelf.prefix for shelf in shelves], meter)
+    return [
+        Statement(account, _refresh(ledger), tuple(sorted(ledger.history(0).items())))
+        for ledger, [account] in _read(shelves, prefixes[number], [meter], [record])
+    ]
 
 
 def _read(
-    shelf: Shelf, meters: Sequence[str], records: Sequence[bytes]
-) -> tuple[Ledger, list[Account]]:
-    ledger = load(shelf.policy.terms, records)
-    spent = (ledger.spent * ledger.unit).tolist()
-    until = ledger.released_until.tolist()
-    read = [Account(m, shelf, u, s) for m, u, s in zip(meters, until, spent, strict=True)]
-    return ledger, read
+    shelves: Sequence[Shelf], prefix: str, meters: Sequence[str], records: Sequence[bytes]
+) -> Iterator[tuple[Ledger, list[Account]]]:
+    """The ring of each policy that these meters have, and what it says of them."""
+    its = [shelf for shelf in shelves if shelf.prefix == prefix]
+    for shelf, ledger in zip(its, load([shelf.share for shelf in its], records), strict=True):
+        spent = (ledger.spent * ledger.unit).tolist()
+        until = ledger.released_until.tolist()
+        yield (
+            ledger,
+            [Account(m, shelf, u, s) for m, u, s in zip(meters, until, spent, strict=True)],
+        )
 
 
 def _refresh(ledger: Ledger) -> tuple[int, int] | None:

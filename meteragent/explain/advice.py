@@ -1,5 +1,6 @@
 """Settings that somebody should think about again, and what to write instead."""
 
+from collections import Counter
 from collections.abc import Iterator
 from math import log
 
@@ -13,6 +14,8 @@ from meteragent.privacy.units import format_watts
 DOUBTFUL = 10.0
 """Odds by which a film is as good as named, where that is what should be hidden."""
 HOUR = 3_600_000
+SPARSE, UNEVEN = 80, 2
+"""Percent of its slots that the middle window holds; how much more some hold than others."""
 
 
 def of_grid(guarantee: Guarantee) -> Iterator[str]:
@@ -79,6 +82,21 @@ def of_spending(spending: Spending, policy: Policy) -> Iterator[str]:
         )
     else:
         yield f"{spending.windows - spending.released:,} of {spending.windows:,} windows miss out."
+
+
+def of_unevenness(held: Counter[int]) -> Iterator[str]:
+    """Where meters seem to report on change: `held` counts windows by the percent they hold.
+
+    Most windows hold little, and of those some far more than others.
+    """
+    windows = sorted(held.elements()) or [0]
+    few, middle, many = (windows[len(windows) * share // 10] for share in (1, 5, 9))
+    if middle < SPARSE and many > few * UNEVEN:
+        yield (
+            f"meters report unevenly: a tenth of the windows holds at most {few} % of its slots, a "
+            f"tenth at least {many} %; if they report on change, when they do tells what people "
+            "do: set fill, and see whether presence should be private"
+        )
 
 
 def of_ids(lookalikes: int) -> Iterator[str]:

@@ -4,6 +4,7 @@ Its numbers are exact; powers are in watts, times in milliseconds, what is per w
 decimal. `meteragent schema explanation` prints its JSON Schema.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
@@ -34,6 +35,8 @@ class Bound:
 class Promised:
     """What somebody learns who knows every reading to within `known_within` watts either way."""
 
+    sentences: tuple[str, ...]
+    """All of it in words; the rest is in numbers."""
     known_within: float
     apart: float
     """How far apart readings can be on the grid that are twice that apart: where it is no whole
@@ -50,15 +53,27 @@ class Promised:
     """The most that releases of `one_horizon` can lose, exactly."""
     any_horizon_per_watt: str
     """The most that releases of `any_horizon` can lose, exactly."""
-    sentences: tuple[str, ...]
+    beside: tuple[str, ...]
+    """Other policies that the same account pays for."""
+    together_one_horizon: Bound
+    """All releases of these meters, of a stretch as `one_horizon`, for each of the policies."""
+    together_any_horizon: Bound
+    """All releases of these meters, of any stretch."""
 
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """A measure in watts, for a true level in the middle of the range and at its minimum."""
+    """A measure in watts, which is smaller at the ends of the range, where noise is cut off."""
 
     middle: float
+    """For a true level in the middle of the range."""
     minimum: float
+    """For one at the minimum."""
+
+    @classmethod
+    def of(cls, measure: Callable[[int], float], top: int) -> "At":
+        """What is measured at these levels of a grid that ends with `top`."""
+        return cls(measure(top // 2), measure(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +82,16 @@ class Answer:
 
     query: str
     epsilon_per_watt: str
+    """What one output costs, exactly."""
     outputs: int
+    """How many levels answer the query: one, or one for each slot."""
     noise_scale: float
     """The watts over which the chance of an error falls to 1/e."""
     expected_error: At
     error_90: At
     """Nine answers of ten are no further off."""
     bits: float
+    """What one output can tell at most, as min-entropy leakage: the logarithm of `times`."""
     times: float
     """By how much an answer can multiply any chance to guess, at most (its capacity)."""
     plus: float

@@ -5,16 +5,15 @@ in the document, and rounded in sentences: bounds up, so that what is said alway
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 
 from meteragent.explain import advice
 from meteragent.explain.document import Answer, At, Bound, Choice, Explanation, Part, Seen, Spending
 from meteragent.explain.guarantee import Guarantee
-from meteragent.explain.leakage import additive_capacity, bits, multiplicative_capacity
+from meteragent.explain.leakage import bits
 from meteragent.explain.loads import EVERYDAY, Everyday, traces
 from meteragent.explain.words import listed, per_watt_text, time_text
 from meteragent.privacy.exact import NANO
-from meteragent.privacy.mechanism import shared
 from meteragent.privacy.policy import Policy, Question
 
 HABIT = 30
@@ -47,18 +46,18 @@ def answers(policy: Policy) -> tuple[Answer, ...]:
 
 
 def _answer(policy: Policy, question: Question) -> Answer:
-    mechanism = shared(policy.domain, question.epsilon)
-    middle = policy.domain.top // 2
+    mechanism = policy.mechanism(question)
+    top = policy.domain.top
     return Answer(
         question.query.name,
         question.epsilon,
         question.query.outputs(policy.slots),
         NANO / question.nano,
-        At(mechanism.expected_error(middle), mechanism.expected_error(0)),
-        At(mechanism.error_quantile(0.9, middle), mechanism.error_quantile(0.9, 0)),
+        At.of(mechanism.expected_error, top),
+        At.of(partial(mechanism.error_quantile, 0.9), top),
         bits(mechanism),
-        multiplicative_capacity(mechanism),
-        additive_capacity(mechanism),
+        mechanism.multiplicative_capacity,
+        mechanism.additive_capacity,
     )
 
 
@@ -117,7 +116,7 @@ def _spent_in_words(policy: Policy, windows: int, released: int, partly: tuple[P
 
 
 def _seen(load: Everyday, policy: Policy) -> Seen:
-    left = traces(load, policy, policy.needed)
+    left = traces(load, policy, policy.needed, carried=policy.carried)
     whole, habit = (traces(load, policy, policy.slots, days=days) for days in (1, HABIT))
     return Seen(
         load.name,

@@ -10,13 +10,15 @@ two versions of a home that differ by at most `radius` watts in every reading at
                    that is what accounts bound
     any stretch    as long as a horizon, begun anywhere: it can touch one window more, and that
                    one's release is paid from the budget of a neighbouring horizon
+    together       of meters that have several policies: the sum over all of them
 
 Claims 2 and 6 of `mechanism.md` are the proofs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from operator import attrgetter
 
 from meteragent.explain.document import Bound, Promised
 from meteragent.explain.words import at_most, listed, per_watt_text, power_text, time_text
@@ -39,6 +41,8 @@ class Guarantee:
     name: str
     policy: Policy
     radius: Decimal
+    beside: tuple["Guarantee", ...] = ()
+    """What else is promised of the same meters."""
 
     def called(self, name: str) -> "Guarantee":
         """The same by another name."""
@@ -76,6 +80,11 @@ class Guarantee:
         terms = self.policy.terms
         return most_spent(self.policy, terms.windows.touching(terms.horizon))
 
+    def together(self, loss: Callable[["Guarantee"], int]) -> Decimal:
+        """A loss of all policies of these meters, as log-odds at this one's radius."""
+        every = (self, *(replace(other, radius=self.radius) for other in self.beside))
+        return sum((one.epsilon(loss(one)) for one in every), Decimal(0))
+
     @property
     def words(self) -> str:
         """Who learns how much at most, for people."""
@@ -84,6 +93,7 @@ class Guarantee:
     def promised(self) -> Promised:
         """All of it, in numbers and in words."""
         return Promised(
+            sentences=(*self._bounds_in_words(), *self._conditions_in_words()),
             known_within=float(self.radius / 2),
             apart=float(self.apart),
             one_release=self._bound(self.window),
@@ -93,7 +103,9 @@ class Guarantee:
             window_per_watt=per_watt_text(self.window),
             horizon_per_watt=per_watt_text(self.horizon),
             any_horizon_per_watt=per_watt_text(self.any_horizon),
-            sentences=(*self._bounds_in_words(), *self._conditions_in_words()),
+            beside=tuple(other.name for other in self.beside),
+            together_one_horizon=Bound.of(float(self.together(_horizon))),
+            together_any_horizon=Bound.of(float(self.together(_any_horizon))),
         )
 
     def _bound(self, nano: int) -> Bound:
@@ -118,6 +130,16 @@ class Guarantee:
                 f"All releases of any other {span}, which touch one window more, improve the odds "
                 f"{self._at_most(self.any_horizon)}."
             )
+        if self.beside:
+            others = listed(other.name for other in self.beside)
+            aligned, any_other = (
+                at_most(float(self.together(loss))) for loss in (_horizon, _any_horizon)
+            )
+            yield (
+                f"The same account pays for {others}: all releases of these meters together, of "
+                f"{span} that start or end with a window of each policy, improve the odds "
+                f"{aligned}, and those of any other {span} {any_other}."
+            )
 
     def _conditions_in_words(self) -> Iterator[str]:
         policy, span = self.policy, time_text(self.policy.horizon)
@@ -135,6 +157,11 @@ class Guarantee:
             f"at most {one} from one release, {aligned} in {span} that start or end with a window, "
             f"and {any_other} in any {span}."
         )
+        if policy.fill_limit:
+            yield (
+                "A slot without a reading holds the last one of its window, for up to "
+                f"{time_text(policy.fill_limit)}: readings are then what slots hold."
+            )
         if policy.presence == "public":
             yield "Which readings arrived is public: a gap in the readings can be seen."
         else:
@@ -144,3 +171,6 @@ class Guarantee:
                 "Which readings arrived is protected too, as far as a load of the whole range is: "
                 f"one release improves the odds of guessing which did {at_most(told)}."
             )
+
+
+_horizon, _any_horizon = attrgetter("horizon"), attrgetter("any_horizon")

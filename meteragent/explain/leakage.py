@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO
-from meteragent.privacy.mechanism import TruncatedGeometric
+from meteragent.privacy.mechanism import Mechanism, TruncatedGeometric
 from meteragent.privacy.query import Query
 from meteragent.privacy.windows import Windows
 
@@ -27,30 +27,9 @@ def odds(nano: int, watts: float) -> float:
     return math.exp(exponent) if exponent < math.log(float(np.finfo(float).max)) else math.inf
 
 
-def multiplicative_capacity(mechanism: TruncatedGeometric) -> float:
-    """By how much one release can multiply an adversary's chance to guess the level.
-
-    The worst case over all priors and goals: the sum of the columns' largest entries, all
-    on the diagonal, `(2 + (top - 1)(1 - alpha)) / (1 + alpha)` (claim 8).
-    """
-    alpha, top = float(mechanism.alpha), mechanism.domain.top
-    return (2 + (top - 1) * float(1 - mechanism.alpha)) / (1 + alpha)
-
-
-def bits(mechanism: TruncatedGeometric) -> float:
-    """The same in bits: the min-entropy leakage of a release under a uniform prior, its most."""
-    return math.log2(multiplicative_capacity(mechanism))
-
-
-def additive_capacity(mechanism: TruncatedGeometric) -> float:
-    """By how much one release can add to any gain between 0 and 1.
-
-    One less the sum of the columns' smallest entries, which lie at the far ends (claim 8).
-    """
-    alpha, top = float(mechanism.alpha), mechanism.domain.top
-    if top % 2 == 0:
-        return 1 - alpha ** (top // 2)
-    return 1 - 2 * alpha ** ((top + 1) // 2) / (1 + alpha)
+def bits(mechanism: Mechanism) -> float:
+    """The most that a release tells, in bits: its min-entropy leakage under a uniform prior."""
+    return math.log2(mechanism.multiplicative_capacity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +45,13 @@ class Load:
                 raise InvalidSetting(name, "must be positive and finite", "write for example 2000")
 
     def exponent(
-        self, query: Query, nano: int, domain: Domain, windows: Windows, held: int
+        self, query: Query, nano: int, domain: Domain, windows: Windows, held: int, carried: int = 0
     ) -> float:
         """Log-odds by which all releases of one query can tell that the load ran.
 
         Precondition: nothing else in the home changes with it, and every window that is
-        released holds `held` readings or more. Postcondition: an upper bound over every home,
+        released holds `held` readings or more, of which each may be `carried` on for as many
+        slots of its window. Postcondition: an upper bound over every home,
         every starting time and every such pattern of gaps, whether readings are samples or
         means of their intervals. Why per query: an average moves only by the energy in its
         window, a percentile by up to the whole load, and the reading-by-reading release once
@@ -79,7 +59,10 @@ class Load:
         """
         levels, readings = domain.steps(self.watts), windows.readings(self.seconds * 1000)
         return (nano * float(domain.step) / NANO) * max(
-            sum(query.moved(covered, held, levels) for covered in shares)
+            sum(
+                query.moved(min(covered + carried, windows.slots), held, levels)
+                for covered in shares
+            )
             for shares in windows.shares(readings)
         )
 

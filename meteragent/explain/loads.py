@@ -63,10 +63,11 @@ class Traces:
     """Whether the budget is what bounds them together."""
 
 
-def traces(load: Everyday, policy: Policy, held: int, *, days: int = 1) -> Traces:
+def traces(load: Everyday, policy: Policy, held: int, *, days: int = 1, carried: int = 0) -> Traces:
     """How well the releases of a policy can tell whether a load ran, once a day.
 
-    Precondition: what is released holds `held` readings or more. Postcondition: upper bounds
+    Precondition: what is released holds `held` readings or more, each perhaps `carried` on for so
+    many slots. Postcondition: upper bounds
     over every home, and every time of day. Why the cap: whatever a load moves, it moves no
     reading by more than its watts, so no release tells more of it than the release cost, and
     the ledger bounds what releases cost.
@@ -77,7 +78,7 @@ def traces(load: Everyday, policy: Policy, held: int, *, days: int = 1) -> Trace
         cap = _cap(part, policy, days)
         moved = {
             asked.query.name: days
-            * part.exponent(asked.query, asked.nano, policy.domain, policy.windows, held)
+            * part.exponent(asked.query, asked.nano, policy.domain, policy.windows, held, carried)
             for asked in policy.questions
         }
         for name, exponent in moved.items():

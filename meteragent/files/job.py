@@ -12,12 +12,15 @@ still be filled, and a window is released once: it waits for the next run.
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from meteragent.config import Config
-from meteragent.errors import InputDamaged, InputReplaced
+from meteragent.errors import InputDamaged, InputReplaced, InvalidSetting
 from meteragent.files.ledger import Resume, SqliteLedger
 from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Sink
@@ -26,8 +29,8 @@ from meteragent.formats.forms import ReleaseEncoder
 from meteragent.formats.json_one import LATEST
 from meteragent.formats.lines import LineReader, TableOptions, decoder_of
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.stream.pipeline import Assigned, Pipeline
-from meteragent.stream.releases import Step
+from meteragent.stream.pipeline import Pipeline
+from meteragent.stream.releases import Document, Releases, Step, stages
 
 NEVER_IDLE = 2**45
 """Milliseconds by which no two clocks differ."""
@@ -73,17 +76,25 @@ class Job:
         self._encoder = encoder
         self._keep = keep
         self._longer_idle = NEVER_IDLE if by_meter else 0
+        if by_meter and any(p.presence == "private" for p in config.policies):
+            raise InvalidSetting(
+                "--by-meter",
+                "closes windows as each meter is heard, and presence is private",
+                "sort IN by time, and leave it out",
+            )
         self._say = say
         self._progress = progress
         self._wall = wall
-        self._policies = {
-            prefix: replace(policy, idle=policy.idle + self._longer_idle)
-            for prefix, policy in config.policies.items()
-        }
+        self._assigned = [
+            replace(one, policy=replace(one.policy, idle=one.policy.idle + self._longer_idle))
+            for one in config.assigned
+        ]
         self._standing = Resume()
         self.totals = self._standing.totals
         self._pipeline: Pipeline | None = None
         self._lines: LineReader | None = None
+        self.held: Counter[int] = Counter()
+        """How many windows of this run hold which percent of their slots."""
         self._accounts: dict[str, bytes] = {}
         self._committed_at = time.monotonic()
         self._before = 0
@@ -94,6 +105,7 @@ class Job:
 
         InputDamaged, InputReplaced: the input cannot be read on; what stood before is done.
         """
+        self._ledger.refuse_another(self._key.fingerprint)
         self._open_outputs()
         try:
             for block in self._source.blocks():
@@ -150,7 +162,7 @@ class Job:
         self.totals = self._standing.totals
         self._before = self.totals.readings
         self._pipeline = Pipeline(
-            [Assigned(prefix, policy) for prefix, policy in self._policies.items()],
+            self._assigned,
             self._key,
             max_skew=self._config.agent.max_skew,
             max_meters=self._config.agent.max_meters,
@@ -173,15 +185,24 @@ class Job:
     # Releases out.
 
     def _write(self, steps: Iterable[Step]) -> None:
-        """In an order that does not depend on where a run began."""
-        documents: list[tuple[int, str, bytes]] = []
-        for step in steps:
-            documents += step.written(self._encoder.encode)
-            self._accounts.update(step.accounts)
-            self.totals.decide(step.releases)
-        if documents:
+        """In an order that does not depend on where a run or a block began."""
+        for stage in stages(steps):
+            documents: list[Document] = []
+            for step in stage:
+                documents += step.written(self._encoder.encode)
+                self._accounts.update(step.accounts)
+                self.totals.decide(step.releases)
+                self._weigh(step.releases)
             documents.sort()
-            self._sink.write(b"".join(document + b"\n" for *_, document in documents))
+            if documents:
+                self._sink.write(b"".join(document.text + b"\n" for document in documents))
+
+    def _weigh(self, releases: Releases) -> None:
+        """Note how many of their slots windows hold, where gaps are seen and not filled."""
+        policy = releases.policy
+        if policy.presence == "public" and not policy.fill_limit:
+            counts = np.count_nonzero(releases.present, axis=1)
+            self.held.update((100 * counts // policy.slots).tolist())
 
     def _count(self, pipeline: Pipeline) -> None:
         counts = pipeline.counted()
@@ -212,8 +233,9 @@ class Job:
         head = self._source.head
         self._ledger.commit(
             lengths={sink.name: sink.length for sink in sinks if sink.name},
+            key=self._key.fingerprint,
             accounts=self._accounts,
-            policies={p.id: json.dumps(p.document()) for p in self._policies.values()},
+            policies={one.policy.id: json.dumps(one.policy.document()) for one in self._assigned},
             standings={
                 self._source.name: Resume(
                     position,
@@ -234,7 +256,7 @@ class Job:
         it writes next would all be late.
         """
         now = int(self._wall() * 1000)
-        silent = max(policy.grace + policy.idle for policy in self._config.policies.values())
+        silent = max(policy.grace + policy.idle for policy in self._config.policies)
         if self._pipeline is not None and now - self._heard > silent:
             self._write(self._pipeline.tick(now))
 
@@ -258,9 +280,7 @@ class Job:
 
     def _end_of_windows(self, clock: int) -> int:
         """When every window that has begun is due, or now, if they are not over yet."""
-        due = (
-            policy.closes(policy.windows.newest(clock)) for policy in self._config.policies.values()
-        )
+        due = (policy.closes(policy.windows.newest(clock)) for policy in self._config.policies)
         return min(max(due), int(self._wall() * 1000)) + self._longer_idle
 
 

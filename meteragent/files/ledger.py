@@ -7,6 +7,7 @@ One SQLite file in WAL mode; one process at a time writes it, anybody may read i
     input(name, …)             the oldest line that an open window needs, the clock before it,
                                how many lines were taken in, their head, and the totals
     output(path, length)       bytes that are released, for good
+    owner(key)                 the fingerprint of the noise key that it was written with
 
 What a job has spent, where it stands and what it has written change in one transaction. So a
 job that was killed cuts its outputs back to their lengths here, and goes on.
@@ -20,14 +21,18 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from meteragent.errors import FileRefused, LedgerBusy, LedgerDamaged
+from meteragent.errors import FileRefused, LedgerBusy, LedgerDamaged, LedgerOfAnother
 from meteragent.files.totals import Totals
 from meteragent.stream.pipeline import START, Position
 
 IN_MEMORY = ":memory:"
 _APPLICATION = 0x6D747241  # "mtrA"
-_VERSION = 1
-_TABLES = """
+_VERSION = 2
+_WITHOUT_OWNER = 1
+"""The version before a ledger knew its key."""
+_OWNER = "CREATE TABLE owner (one INTEGER PRIMARY KEY CHECK (one = 1), key TEXT NOT NULL);"
+_TABLES = f"""
+{_OWNER}
 CREATE TABLE account (meter TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE policy (id TEXT PRIMARY KEY, document TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE input (
@@ -92,12 +97,35 @@ class SqliteLedger:
                 f"BEGIN; {_TABLES} PRAGMA application_id = {_APPLICATION};"
                 f"PRAGMA user_version = {_VERSION}; COMMIT;"
             )
+        elif run("PRAGMA user_version").fetchone() == (_WITHOUT_OWNER,):
+            self._database.executescript(
+                f"BEGIN; {_OWNER} PRAGMA user_version = {_VERSION}; COMMIT;"
+            )
 
     def close(self) -> None:
         """Let go of it. The lock goes last: whoever closes a file loses all his locks on it."""
         self._database.close()
         if self._lock >= 0:
             os.close(self._lock)
+
+    def refuse_another(self, key: str) -> None:
+        """Refuse a ledger that was written with a noise key of another fingerprint."""
+        with self._told():
+            found = self._database.execute("SELECT key FROM owner").fetchone()
+        if found is not None and found[0] != key:
+            raise LedgerOfAnother(
+                self.path,
+                "noise key",
+                found[0],
+                key,
+                "take that key; or, if it was replaced on purpose, run `meteragent key adopt "
+                "--ledger`",
+            )
+
+    def adopt(self, key: str) -> None:
+        """Be the ledger of this key from now on."""
+        with self._told():
+            self._database.execute("INSERT OR REPLACE INTO owner VALUES (1, ?)", (key,))
 
     def accounts(self) -> dict[str, bytes]:
         """The latest ledger record of each meter."""
@@ -127,6 +155,7 @@ class SqliteLedger:
         self,
         *,
         lengths: Mapping[str, int],
+        key: str | None = None,
         accounts: Mapping[str, bytes] | None = None,
         policies: Mapping[str, str] | None = None,
         standings: Mapping[str, Resume] | None = None,
@@ -138,6 +167,7 @@ class SqliteLedger:
         many = self._database.executemany
         with self._told(), self._database:
             self._database.execute("BEGIN IMMEDIATE")
+            many("INSERT OR IGNORE INTO owner VALUES (1, ?)", [(key,)] if key else [])
             many("INSERT OR REPLACE INTO account VALUES (?, ?)", (accounts or {}).items())
             many("INSERT OR IGNORE INTO policy VALUES (?, ?)", (policies or {}).items())
             many("INSERT OR REPLACE INTO output VALUES (?, ?)", lengths.items())
@@ -163,7 +193,7 @@ class SqliteLedger:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class LedgerFile:
     """What a ledger says to somebody who only looks."""
 
     accounts: dict[str, bytes]
@@ -171,7 +201,7 @@ class Kept:
     """Id -> document."""
 
 
-def look(path: Path) -> Kept:
+def look(path: Path) -> LedgerFile:
     """Read a ledger, also while a job writes it. It is neither made nor changed."""
     if not path.is_file():
         raise FileRefused(str(path), "is no file", "name the --ledger of a `sanitize`")
@@ -180,7 +210,7 @@ def look(path: Path) -> Kept:
         run = database.execute
         run("BEGIN")  # one moment for both tables
         _refuse_foreign(database, str(path))
-        return Kept(
+        return LedgerFile(
             dict(run("SELECT meter, record FROM account")),
             dict(run("SELECT id, document FROM policy")),
         )
@@ -189,7 +219,7 @@ def look(path: Path) -> Kept:
 def _refuse_foreign(database: sqlite3.Connection, path: str) -> None:
     pragmas = ("application_id", "user_version")
     found = tuple(database.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas)
-    if found != (_APPLICATION, _VERSION):
+    if found not in {(_APPLICATION, _WITHOUT_OWNER), (_APPLICATION, _VERSION)}:
         raise LedgerDamaged(f"{path}: is not a ledger of a version that is known here")
 
 

@@ -2,9 +2,9 @@
 
 Blocks end where their number of lines passes multiples of `LINES`, however the stream trickles
 in: so a job that was killed goes on with the very batches of one that was not. Why lines and not
-bytes: releases are written batch by batch, and if a batch ended earlier because 1000 is longer
-than 90, the order of releases would tell of readings. Lines may end as on Unix, Windows or old
-Macs, mixed.
+bytes: 1000 is longer than 90, and nothing that can be seen should follow from that. (The order of
+releases does not: it is that of the records, whatever the blocks.) Lines may end as on Unix,
+Windows or old Macs, mixed.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Bytes to columns and back. Pure.
 
-forms       what a format has to do, and which are chosen from
+forms       what a format has to do
 json_one    what one record means
 json_many   many records parsed together, wherever nothing is unusual
 decoder     a batch of messages -> columns, by these two

@@ -4,9 +4,7 @@ import csv
 from collections.abc import Iterable
 from itertools import repeat
 
-import numpy as np
-
-from meteragent.formats.encoder import Answers, by_kind
+from meteragent.formats.encoder import Answers, by_kind, counts_are_told, readings_of
 from meteragent.privacy.policy import Policy
 from meteragent.stream.releases import Releases, Withheld
 
@@ -45,9 +43,9 @@ class CsvEncoder:
             "unit": repeat("W"),
             "policy": repeat(policy.id),
         }
-        if policy.presence == "public":
-            readings = np.count_nonzero(releases.present, axis=1).tolist()
-            cells |= {"readings": map(str, readings), "slots": repeat(str(policy.slots))}
+        if counts_are_told(policy, granted):
+            readings = map(str, readings_of(releases))
+            cells |= {"readings": readings, "slots": repeat(str(policy.slots))}
         for question, value, unbiased in zip(
             released,
             answers.cells(releases.values, releases.present, granted),
@@ -61,13 +59,13 @@ class CsvEncoder:
         return _rows(zip(*columns, strict=False))  # as many as `meter_id` has
 
 
-class _Lines(list[str]):
-    """Takes what is written in, row by row."""
+class _Written(list[str]):
+    """The rows that were written, as text."""
 
     write = list.append
 
 
 def _rows(rows: Iterable[Iterable[str]]) -> list[bytes]:
-    lines = _Lines()
+    lines = _Written()
     csv.writer(lines, lineterminator="").writerows(rows)
     return [line.encode() for line in lines]

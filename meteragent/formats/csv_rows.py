@@ -18,7 +18,7 @@ import numpy as np
 from meteragent.errors import InputDamaged, InvalidSetting
 from meteragent.formats.csv_header import Columns, Finder
 from meteragent.formats.json_one import CONTROL, LATEST, LONGEST_METER, BadRecord, is_too_large
-from meteragent.formats.times import Moments
+from meteragent.formats.times import TimeFormat
 from meteragent.privacy.arrays import Integers
 from meteragent.stream.readings import Readings, Reason, Reject
 
@@ -43,7 +43,7 @@ _CONTROLS = re.compile(f"[{CONTROL}]")
 class Table:
     """Reads the rows of one table."""
 
-    def __init__(self, source: str, first_line: bytes, columns: Columns, moments: Moments) -> None:
+    def __init__(self, source: str, first_line: bytes, columns: Columns, times: TimeFormat) -> None:
         """Find the columns. InputDamaged: the first line does not have one of them."""
         text = first_line.decode("utf-8", "surrogateescape")
         self._delimiter = columns.delimiter_of(text)
@@ -57,9 +57,9 @@ class Table:
             raise InvalidSetting("--meter", "is no meter id", 'write for example "home-1"')
         else:
             self._meter = -1
-        self._times = [find("--time-column", name) for name in columns.time]
+        self._time = [find("--time-column", name) for name in columns.time]
         self._value = find("--value-column", columns.value)
-        self._needed = max(self._meter, self._value, *self._times) + 1
+        self._needed = max(self._meter, self._value, *self._time) + 1
         if self._needed > self._width:
             raise InputDamaged(
                 source,
@@ -70,7 +70,7 @@ class Table:
         self.header_lines = int(columns.header)
         self._factor = 1000.0 if columns.kilo else 1.0
         self._comma = columns.decimal_comma
-        self._moments = moments
+        self._time_format = times
         self._names: dict[bytes, str] = {}
 
     def decode(self, text: bytes, first: int) -> Readings:
@@ -119,15 +119,15 @@ class Table:
         if column is None:
             return None
         meters = self._meters(column, count)
-        moments = self._moments.column(
-            [*map(b" ".join, zip(*map(column, self._times), strict=True))]
-            if len(self._times) > 1
-            else column(self._times[0])
+        times = self._time_format.column(
+            [*map(b" ".join, zip(*map(column, self._time), strict=True))]
+            if len(self._time) > 1
+            else column(self._time[0])
         )
         watts = self._floats(column(self._value))
-        if meters is None or moments is None or watts is None:
+        if meters is None or times is None or watts is None:
             return None
-        return _Rows(meters, range(first, first + count), moments, watts)
+        return _Rows(meters, range(first, first + count), times, watts)
 
     def _unquoted(self, text: bytes, count: int) -> "_Column | None":
         """The columns, if every row has its fields, and no more."""
@@ -203,13 +203,13 @@ class Table:
         if not _is_meter(meter):
             raise BadRecord(Reason.BAD_METER)
         try:
-            moment = self._moments.one(" ".join(fields[index] for index in self._times))
+            time = self._time_format.one(" ".join(fields[index] for index in self._time))
         except (ValueError, OverflowError):
             raise BadRecord(Reason.BAD_TIME) from None
         value = self._number(fields[self._value])
         if not isfinite(value):
             raise BadRecord(Reason.BAD_VALUE)
-        return meter, moment, value
+        return meter, time, value
 
     def _floats(self, texts: list[bytes]) -> list[float] | None:
         """What each text means, if all are finite numbers."""

@@ -5,11 +5,11 @@ unusual is judged record by record, so that a bad record costs its neighbours a 
 nothing else.
 """
 
-from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
 
+from meteragent.formats.forms import Numbers, Payloads
 from meteragent.formats.json_many import Runs, packed, runs, together
 from meteragent.formats.json_one import MOST_BYTES, BadRecord, Fields, is_too_large, judge
 from meteragent.privacy.arrays import Integers
@@ -25,18 +25,8 @@ class Decoder:
     def __init__(self, max_bytes: int = MOST_BYTES) -> None:
         self.max_bytes = max_bytes
 
-    def decode(
-        self,
-        values: Sequence[bytes | None],
-        offsets: Sequence[int],
-        timestamps: Sequence[int],
-    ) -> Readings:
-        """The columns of a batch.
-
-        Precondition: at least one record; offsets ascend. Postcondition: each record is one
-        run or one reject, in order, and which of them depends on its own bytes alone: any
-        split of the batch gives the same columns.
-        """
+    def decode(self, values: Payloads, offsets: Numbers, timestamps: Numbers) -> Readings:
+        """The columns of a batch, as `MessageDecoder` asks for them."""
         refused: dict[int, Reason] = {}
         chunks: list[Runs] = []
         for first in range(0, len(values), CHUNK):
@@ -59,9 +49,7 @@ class Decoder:
             next_offset=offsets[-1] + 1,
         )
 
-    def _one_by_one(
-        self, messages: Sequence[bytes | None], first: int, refused: dict[int, Reason]
-    ) -> Runs:
+    def _one_by_one(self, messages: Payloads, first: int, refused: dict[int, Reason]) -> Runs:
         """The runs of the good ones; the others are added to `refused`."""
         records = []
         for index, message in enumerate(messages, first):

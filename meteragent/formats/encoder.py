@@ -18,6 +18,8 @@ from meteragent.stream.readings import Reject
 from meteragent.stream.releases import Releases, Withheld
 
 REJECT_SCHEMA = "meteragent.reject/1"
+CLASSES = ("some", "half", "most", "all")
+"""Of a window's slots with a reading: under half, half and more, 0.8 and more, each."""
 
 _HOLE = "\0"
 _BETWEEN = b"\n"  # documents, which hold none
@@ -31,8 +33,9 @@ class Encoder:
 
     header = b""
 
-    def __init__(self) -> None:
-        self._forms: dict[str, _Form] = {}
+    def __init__(self, policies: Iterable[Policy] = ()) -> None:
+        """Prepare for these policies; others are met when their first release is written."""
+        self._forms = {policy.id: _Form(policy) for policy in policies}
 
     def encode(self, releases: Releases) -> list[bytes]:
         """One document per window, in their order.
@@ -52,7 +55,6 @@ class _Form:
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._public = policy.presence == "public"
         self._answers = Answers(policy)
         self._templates: dict[tuple[int, Withheld], list[str]] = {}
 
@@ -68,7 +70,7 @@ class _Form:
             map(str, releases.ends.tolist()),
             *self._answers.cells(releases.values, releases.present, granted),
             *self._answers.cells(releases.unbiased, releases.present, granted),
-            *self._readings(releases.present),
+            *self._readings(releases, granted),
         ]
         template = self._templates.get((granted, withheld)) or self._template(granted, withheld)
         pieces = template * len(releases.meters)
@@ -96,16 +98,37 @@ class _Form:
         }
         if withheld:
             document["withheld"] = withheld
-        if self._public:
+        if counts_are_told(self._policy, granted):
             document |= {"readings": _HOLE, "slots": self._policy.slots}
         first, *others = (_json(document) + _BETWEEN.decode()).split(_json(_HOLE))
         template = [first, *(piece for other in others for piece in ("", other))]
         self._templates[granted, withheld] = template
         return template
 
-    def _readings(self, present: Mask) -> list[Iterable[str]]:
-        """How many readings each window had, where that is public."""
-        return [map(str, np.count_nonzero(present, axis=1).tolist())] if self._public else []
+    def _readings(self, releases: Releases, granted: int) -> list[Iterable[str]]:
+        """What is told of how many readings each window had, if anything is."""
+        told = counts_are_told(self._policy, granted)
+        return [map(_json, readings_of(releases))] if told else []
+
+
+def counts_are_told(policy: Policy, granted: int) -> bool:
+    """Whether a document tells how many readings there were: none does that holds no answer.
+
+    Where meters report on change, their number alone would tell what is withheld.
+    """
+    return policy.presence == "public" and policy.readings != "none" and granted > 0
+
+
+def readings_of(releases: Releases) -> list[int] | list[str]:
+    """How many readings each window had: as a number, or as one of `CLASSES`."""
+    slots = releases.policy.slots
+    counts = np.count_nonzero(releases.present, axis=1)
+    if releases.policy.readings == "exact":
+        return [*counts.tolist()]
+    classes = (2 * counts >= slots).astype(np.int64)
+    classes += 5 * counts >= 4 * slots
+    classes += counts == slots
+    return [CLASSES[which] for which in classes.tolist()]
 
 
 class Answers:

@@ -1,35 +1,34 @@
-"""What a format has to do, and which formats files are written in.
+"""What a format has to do.
 
 A new one is a module beside this one and the line that chooses it: of messages and of what is
-written to Kafka in `kafka.handover.Shared`, of lines in `lines.decoder_of`, of files below.
+written to Kafka in `kafka.handover.Shared`, of lines in `lines.decoder_of`, of the files that
+are written in `commands.arguments.OUTPUTS`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
-from meteragent.formats.csv_encoder import CsvEncoder
-from meteragent.formats.encoder import Encoder
 from meteragent.formats.json_one import LATEST, LONGEST_METER
 from meteragent.privacy.policy import Policy
 from meteragent.stream.readings import Readings
 from meteragent.stream.releases import Releases, Withheld
 
+Payloads = Sequence[bytes | None]
+"""Of messages; one that has none is a tombstone."""
+Numbers = Sequence[int]
+
 
 class MessageDecoder(Protocol):
     """Reads messages; many partitions share one."""
 
-    def decode(
-        self,
-        values: Sequence[bytes | None],
-        offsets: Sequence[int],
-        timestamps: Sequence[int],
-    ) -> Readings:
+    def decode(self, values: Payloads, offsets: Numbers, timestamps: Numbers) -> Readings:
         """The columns of a batch.
 
         Precondition: at least one message; offsets ascend. Postcondition: each is one run or one
-        reject, in order, and which of them depends on its own bytes alone.
+        reject, in order, and which of them depends on its own bytes alone: any split of the
+        batch gives the same columns.
         """
 
 
@@ -51,12 +50,6 @@ class ReleaseEncoder(Protocol):
 LONGEST_CHARACTER = "\U0010ffff"
 """No other one takes more bytes when it is escaped."""
 LONGEST_FLOAT = -2.2250738585072014e-308
-
-OUTPUTS: dict[str, Callable[[Iterable[Policy]], ReleaseEncoder]] = {
-    "json": lambda _: Encoder(),
-    "csv": CsvEncoder,
-}
-"""What files are written in, by the name that the command line has for it."""
 
 
 def longest_release(encoder: ReleaseEncoder, policy: Policy) -> int:

@@ -82,6 +82,10 @@ def together(messages: Sequence[bytes | None], max_bytes: int) -> Runs | None:
 def runs(records: list[Fields]) -> Runs:
     """The runs of records whose fields are good. KeyError: one of them is incomplete."""
     columns = _columns(records)
+    if any("account" in record for record in records):
+        columns = columns._replace(
+            meters=[r["account"] if "account" in r else r["meter_id"] for r in records]
+        )
     watts = np.array(columns.values, dtype=np.float64)
     kilo = [record.get("unit") == "kW" for record in records]
     if any(kilo):
@@ -107,7 +111,8 @@ def _count(text: bytes, letter: str) -> int:
 
 def _looks_plain(record: Fields) -> bool:
     """Whether records like this one are worth the attempt at a certificate."""
-    return "unit" not in record and not isinstance(record.get("ts", record.get("start")), str)
+    in_figures = not isinstance(record.get("ts", record.get("start")), str)
+    return in_figures and not {"unit", "account"} & record.keys()
 
 
 def _certified(text: bytes, count: int) -> Runs | None:
@@ -118,8 +123,8 @@ def _certified(text: bytes, count: int) -> Runs | None:
 
     Why two letters tell: every record spells `value` or `values` with a u. If there is no
     other u but those of the ids, then nothing else is spelled with one, or with its escape:
-    no `unit`, no second `value`, no null, no true. If then there is no f but those of the
-    ids, there is no false.
+    no `unit`, no `account`, no second `value`, no null, no true. If then there is no f but
+    those of the ids, there is no false.
     """
     spare = _count(text, "u") - count
     if spare and b"null" in text:

@@ -3,6 +3,9 @@
 The rules are said once, as types that pydantic judges by and publishes as JSON Schema. A
 record that is a good `Reading` is one, else it may be a good `Block`; unknown keys are
 ignored, and of a repeated key the last one counts.
+
+An `account` is whose home it is, whatever meter hangs there: where there is one, the record is
+that home's, under this name, so that a meter can be exchanged in the midst of a window.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -80,6 +83,7 @@ class Reading(TypedDict):
     """One value at one time."""
 
     meter_id: Meter
+    account: NotRequired[Meter]
     ts: Time
     value: Value
     unit: NotRequired[Unit]
@@ -89,6 +93,7 @@ class Block(TypedDict):
     """Values an interval apart, the first one at `start`; null where there is none."""
 
     meter_id: Meter
+    account: NotRequired[Meter]
     start: Time
     interval_ms: Interval
     values: Values
@@ -99,6 +104,7 @@ class Either(TypedDict, total=False):
     """A reading or a block whose fields are good, each by itself, but perhaps not all there."""
 
     meter_id: Meter
+    account: Meter
     ts: Time
     value: Value
     start: Time
@@ -114,6 +120,7 @@ BLOCK = cast("TypeAdapter[Fields]", TypeAdapter(Annotated[Block, AfterValidator(
 _WHOLE = ""
 _FAULTS = {
     "meter_id": Reason.BAD_METER,
+    "account": Reason.BAD_METER,
     "ts": Reason.BAD_TIME,
     "start": Reason.BAD_TIME,
     _WHOLE: Reason.BAD_TIME,

@@ -10,7 +10,7 @@ from meteragent.formats.csv_header import Columns
 from meteragent.formats.csv_rows import Table
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.json_one import LATEST
-from meteragent.formats.times import Moments
+from meteragent.formats.times import TimeFormat
 from meteragent.stream.readings import Readings
 
 
@@ -55,7 +55,7 @@ class TableOptions:
     """How tables are to be read; `given` if the user says so, and thus expects a table."""
 
     columns: Columns
-    moments: Moments
+    times: TimeFormat
     given: bool
 
 
@@ -65,7 +65,7 @@ def decoder_of(source: str, text: bytes, mapping: TableOptions) -> LineReader:
     if first == b"[":
         raise InputDamaged(source, 1, "is a JSON array", "write each of its objects on a line")
     if first != b"{":
-        return Table(source, text.partition(b"\n")[0], mapping.columns, mapping.moments)
+        return Table(source, text.partition(b"\n")[0], mapping.columns, mapping.times)
     if mapping.given:
         raise InvalidSetting(
             "--meter, --…-column, --time-format, --timezone, --unit, --decimal, --delimiter, "

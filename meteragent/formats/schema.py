@@ -4,13 +4,14 @@ They are open: a consumer ignores keys that it does not know, so that a later ve
 some. What a key means never changes under the same name of a schema.
 """
 
-from typing import Any
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import TypeAdapter
 
-from meteragent.formats.encoder import REJECT_SCHEMA
+from meteragent.formats.encoder import CLASSES, REJECT_SCHEMA
 from meteragent.formats.json_one import Block, Reading
-from meteragent.privacy.policy import POLICY_SCHEMA, RELEASE_SCHEMA
+from meteragent.privacy.policy import POLICY_SCHEMA, RELEASE_SCHEMA, Policy
 from meteragent.privacy.query import NAMED
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Withheld
@@ -63,7 +64,11 @@ def release_schema() -> Schema:
             "additionalProperties": _POSITIVE,
         },
         "withheld": {"enum": [reason.value for reason in Withheld if reason]},
-        "readings": _COUNT | {"description": "How many slots hold a reading."},
+        "readings": {
+            "description": "Of the slots, how many hold a reading: some, half, most (0.8 and more) "
+            "or all; or their number, if the policy says so. Only of what is released.",
+            "anyOf": [{"enum": [*CLASSES]}, _COUNT],
+        },
         "slots": _COUNT | {"minimum": 1},
     }
     schema = object_of(properties, optional={"withheld", "readings", "slots"})
@@ -74,6 +79,7 @@ def release_schema() -> Schema:
     schema["else"] = {
         "properties": dict.fromkeys(("values", "unbiased", "epsilon"), none),
         "required": ["withheld"],
+        "not": {"required": ["readings"]},
     }
     return named(RELEASE_SCHEMA, "What is released of one window of a meter", schema)
 
@@ -97,14 +103,25 @@ def policy_schema() -> Schema:
         "hop_ms": _SPAN,
         "grace_ms": _DELAY,
         "idle_ms": _DELAY,
-        "presence": {"enum": ["public", "private"]},
         "epsilon_per_watt": {"type": "array", "items": question, "minItems": 1},
         "min_coverage": _POSITIVE,
         "budget_per_watt": _POSITIVE,
         "horizon_ms": _SPAN,
-        "on_exhausted": {"enum": ["suppress", "partial"]},
+        **{
+            field.name: {"enum": list(get_args(field.type))}
+            for field in fields(Policy)
+            if get_origin(field.type) is Literal
+        },
+        "readings": {"enum": ["exact", "none"], "description": "If absent: in classes."},
+        "fill": {
+            "const": "last",
+            "description": "If absent, slots without a reading are not filled.",
+        },
+        "fill_limit_ms": _SPAN,
     }
-    return named(POLICY_SCHEMA, "What decides a release, and its price", object_of(properties))
+    schema = object_of(properties, optional={"readings", "fill", "fill_limit_ms"})
+    schema["dependentRequired"] = {"fill": ["fill_limit_ms"], "fill_limit_ms": ["fill"]}
+    return named(POLICY_SCHEMA, "What decides a release, and its price", schema)
 
 
 def reject_schema() -> Schema:

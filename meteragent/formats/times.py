@@ -47,7 +47,7 @@ def zone_of(name: str) -> tzinfo:
         ) from None
 
 
-class Moments:
+class TimeFormat:
     """Reads times of one format."""
 
     def __init__(self, form: str = "iso", zone: tzinfo = UTC) -> None:
@@ -125,7 +125,7 @@ class Moments:
         return offset
 
 
-class _Layout:
+class _TimeLayout:
     """Where the parts of a time stand, if all times have the same width.
 
     Beside the directives of a pattern: `f` a fraction of a second, `h` and `n` hours and
@@ -180,7 +180,7 @@ def _number(digits: NDArray[np.uint8]) -> Integers:
     return number
 
 
-def _layout(form: str) -> _Layout | None:
+def _layout(form: str) -> _TimeLayout | None:
     """Of a pattern; None if a part of it has no fixed width, or is not known here."""
     parts: dict[str, slice] = {}
     literals: dict[int, int] = {}
@@ -194,10 +194,10 @@ def _layout(form: str) -> _Layout | None:
         else:
             parts[directive] = slice(width, width + length)
         width += length
-    return _Layout(width, parts, literals) if {"Y", "m", "d"} <= parts.keys() else None
+    return _TimeLayout(width, parts, literals) if {"Y", "m", "d"} <= parts.keys() else None
 
 
-def _iso_layout(sample: bytes) -> _Layout | None:
+def _iso_layout(sample: bytes) -> _TimeLayout | None:
     """Of times that are written as this one is."""
     found = _ISO.fullmatch(sample.decode("latin-1"))
     if not found:
@@ -213,4 +213,4 @@ def _iso_layout(sample: bytes) -> _Layout | None:
     digits = {at for where in parts.values() for at in range(where.start, where.stop)}
     literals = {at: byte for at, byte in enumerate(sample) if at not in digits}
     east = {None: 0, "Z": 1, "+": 1, "-": -1}[found["zulu"] or found["sign"]]
-    return _Layout(len(sample), parts, literals, east)
+    return _TimeLayout(len(sample), parts, literals, east)

@@ -1,15 +1,21 @@
 """The shell around the pipeline: carries out what `partition.py` says, on Kafka.
 
 clients     how to connect, and how to let go: handed in, as is the clock
-topics, rights    what must exist in Kafka and be allowed: made, and checked
+topics, fitness, rights    what must exist in Kafka, how, and be allowed: made, and checked
 assignor    who gets which partition
 handover    what workers share, and what each of them builds up
 intake      the pipeline of a partition, and what it has made
 outbox      records of a transaction, in batches
+owner       what a ledger says of who writes it, and a position of its ledger
+ownership   whether a ledger is ours to go on with: the rules
 restore     the ledger and the position, read back
+takeover    a partition, restored and judged
+clock       the brokers' time, by which windows close, beside this machine's
 worker      one partition: commands in, events out
 liveness    whether the brokers answer, and how much is left to read
 group       the consumer: membership, polling, back-pressure
 loop, agent    start when Kafka is there, run, drain on a signal, end in time
-ledger_topic, migrate    the accounts, for somebody who looks or moves them
+ledger_topic    the accounts, for somebody who only looks
+alone, settle, migrate    at work while no agent is: accounts move to other partitions
+adopt, loss    a key that was replaced, a ledger that was lost: going on after it
 """

@@ -14,9 +14,11 @@ from meteragent.kafka import topics
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.group import Group
 from meteragent.kafka.loop import Clock, unless
+from meteragent.kafka.ownership import Ownership, bonds
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.events import AgentFailed, Listener
+from meteragent.watch.watched import Clocks
 
 FIRST_RETRY_SECONDS = 0.5
 LAST_RETRY_SECONDS = 15.0
@@ -33,12 +35,15 @@ class Agent:
         tell: Listener,
         clients: Clients | None = None,
         clock: Clock = time.monotonic,
+        wall: Clock = time.time,
     ) -> None:
         self._config = config
         self._key = key
         self._tell = tell
         self._clients = clients or Clients(config.kafka)
         self._now = clock
+        self._wall = wall
+        self._ownership = Ownership(config, key)
         self._stopping = asyncio.Event()
         self._progressed = clock()
         self.group: Group | None = None
@@ -95,6 +100,11 @@ class Agent:
             self._progressed = max(self._progressed, self.group.progressed)
         return self._now() - self._progressed
 
+    @property
+    def clocks(self) -> Clocks:
+        """This machine's clock beside the brokers'; that is only needed where a partition is."""
+        return self.group.clock.seen() if self.group and self.group.workers else Clocks()
+
     def pipelines(self) -> dict[int, Pipeline]:
         """The windows and accounts of each partition of ours that has them."""
         workers = self.group.workers.values() if self.group else ()
@@ -122,7 +132,9 @@ class Agent:
             self._tell,
             self._clients,
             self._now,
+            self._wall,
             partitions=partitions,
+            owner=self._ownership,
         )
         try:
             await self.group.run()
@@ -132,7 +144,11 @@ class Agent:
 
     async def _prepare(self) -> int:
         partitions = await topics.refuse_unfit(self._config, self._clients)
-        await self._publish_policies()
+        async with topics.admin(self._clients) as admin:  # before anybody is fenced
+            found = await bonds(admin, self._config, partitions)
+            self._ownership.refuse_others(self._ownership.claim(partitions), found.values())
+        async with asyncio.timeout(self._config.kafka.request_timeout / 1000):
+            await self._publish_policies()
         return partitions
 
     async def _publish_policies(self) -> None:
@@ -141,7 +157,7 @@ class Agent:
         try:
             await producer.start()
             topic = self._config.kafka.policies
-            for policy in self._config.policies.values():
+            for policy in self._config.policies:
                 document = json.dumps(policy.document(), separators=(",", ":")).encode()
                 await producer.send_and_wait(topic, document, key=policy.id.encode())
         finally:

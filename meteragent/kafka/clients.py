@@ -101,6 +101,10 @@ class Clients:
             retry_backoff_ms=RETRY_MS,
         )
 
+    def of_partition(self, partition: int) -> AIOKafkaProducer:
+        """The producer of a partition of the input: whoever starts it is the only one."""
+        return self.producer(f"{self.kafka.group}-{self.kafka.input}-{partition}")
+
     def admin(self) -> AIOKafkaAdminClient:
         """An administrator."""
         return AIOKafkaAdminClient(**connection(self.kafka))

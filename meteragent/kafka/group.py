@@ -7,8 +7,10 @@ from aiokafka import ConsumerRebalanceListener, TopicPartition
 
 from meteragent.config import Config
 from meteragent.errors import PartitionsChanged
+from meteragent.kafka import ownership
 from meteragent.kafka.assignor import SteadyAssignor
 from meteragent.kafka.clients import Clients
+from meteragent.kafka.clock import BrokersClock
 from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.liveness import Liveness
 from meteragent.kafka.loop import Clock, unless
@@ -35,8 +37,10 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         tell: Listener,
         clients: Clients,
         clock: Clock,
+        wall: Clock,
         *,
         partitions: int,
+        owner: ownership.Ownership,
     ) -> None:
         self._config = config
         self._partitions = partitions
@@ -61,9 +65,20 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         )
         self._admin = clients.admin()
         self._shared = Shared(
-            config, key, tell, clients, clock, self._consumer, self._admin, self._fail
+            config,
+            key,
+            tell,
+            clients,
+            clock,
+            self._consumer,
+            self._admin,
+            partitions,
+            owner,
+            self._fail,
         )
         self.liveness = Liveness(self._consumer, clients, clock)
+        self.clock = BrokersClock(config, tell, clients, clock, wall)
+        self._beside: list[asyncio.Task[None]] = []
 
     def stop(self) -> None:
         """Drain, and leave the group."""
@@ -71,9 +86,10 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
 
     @property
     def ready(self) -> bool:
-        """Whether the brokers answer, and every partition that is ours gets on."""
+        """Whether the brokers answer, every partition that is ours gets on, and so does time."""
         heard = self._now() - self.liveness.heard < HEARD_SECONDS
-        return heard and self._joined and all(w.well for w in self.workers.values())
+        timely = self.clock.trusted or not self.workers
+        return heard and timely and self._joined and all(w.well for w in self.workers.values())
 
     @property
     def progressed(self) -> float:
@@ -85,12 +101,15 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         """Work until stopped; an exception means that all of this must be made anew."""
         try:
             await unless(self._ending, self._begin())
-            asking = asyncio.create_task(self.liveness.run(self._running, self._fail))
-            try:
-                await self._poll()
-            finally:
-                asking.cancel()
+            self._beside = [
+                asyncio.create_task(self.liveness.run(self._running, self._fail)),
+                asyncio.create_task(self.clock.run(self.workers.keys, self._fail)),
+                asyncio.create_task(ownership.watch(self._look_around, self._fail)),
+            ]
+            await self._poll()
         finally:
+            for task in self._beside:
+                task.cancel()
             self._ending.set()
             await self._drain()
             self._hand_on()
@@ -106,7 +125,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
     async def _close(self) -> None:
         close = self._clients.close
         await asyncio.gather(close(self._consumer), close(self._admin))
-        closing = frozenset().union(*(worker.closing for worker in self._leaving))
+        closing = frozenset(self._beside).union(*(worker.closing for worker in self._leaving))
         if closing:
             await asyncio.wait(closing)
 
@@ -147,9 +166,9 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             # consumer would look for a committed offset, and fail where there is none yet.
             self._consumer.seek(source, 0)
         self._tell(Rebalanced(tuple(source.partition for source in sources)))
-        estates = self._hand_on(*sources)
+        handed_on = self._hand_on(*sources)
         for source in sources:
-            worker = Worker(self._shared, source.partition, estates.get(source))
+            worker = Worker(self._shared, source.partition, handed_on.get(source))
             self.workers[source] = worker
             worker.on(Event.BEGIN)
         self._joined = True
@@ -186,17 +205,25 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         while not self._ending.is_set():
             sought = {source: worker.sought for source, worker in self.workers.items()}
             polling = self._consumer.getmany(timeout_ms=wait, max_records=most)
-            for source, records in (await unless(self._ending, polling) or {}).items():
+            found = await unless(self._ending, polling)
+            if found is None:  # what it may have read is gone, and no tick must pass over it
+                return
+            for source, records in found.items():
                 if source in self.workers:
                     await self.workers[source].take(records, sought.get(source))
             await self._look_after()
             self.polled = self._now()
 
+    async def _look_around(self) -> None:
+        """Leave, if somebody with a newer configuration is at work."""
+        bonds = await ownership.bonds(self._admin, self._config, self._partitions)
+        self._shared.ownership.refuse_others(self._shared.claim, bonds.values())
+
     def _running(self) -> list[TopicPartition]:
         return [source for source, worker in self.workers.items() if worker.runs]
 
     async def _look_after(self) -> None:
-        """Let the wall clock in where nothing is left to read; commit what is due."""
+        """Let the brokers' clock in where nothing is left to read; commit what is due."""
         now = self._now()
         ticks = now >= self._tick_at
         if ticks:
@@ -204,8 +231,9 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         interval = self._config.agent.commit_interval / 1000
         most = max(LEAST_WAITING, MOST_WAITING // max(1, len(self.workers)))
         for worker in list(self.workers.values()):
-            if ticks and (at := await self._read_all_at(worker)) is not None:
-                worker.pass_time(at)
+            read_all_at = await self._read_all_at(worker)
+            if ticks and read_all_at is not None:
+                worker.pass_time(read_all_at)
             worker.hold_or_let_go(most)
             age = now - worker.sent_at
             if age >= interval * (1 if worker.waiting else POSITION_ONLY):
@@ -215,12 +243,14 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         """When nothing was left to read of a partition, if it was so when Kafka last answered.
 
         Markers and aborted records count as read: so positions are compared, not records. The
-        time is that of the answer: while Kafka is silent, nobody knows what is left to read.
+        time is that of the brokers before they were asked: while they are silent, nobody knows
+        what is left to read.
         """
         consumer, source = self._consumer, worker.source
         if not worker.runs or source not in consumer.assignment():
             return None
-        end, answered = consumer.highwater(source), consumer.last_poll_timestamp(source)
-        if end is None or answered is None or await consumer.position(source) < end:
+        worker.fetch.look(consumer.last_poll_timestamp(source), self._now())
+        end, asked_after = consumer.highwater(source), worker.fetch.asked_after
+        if end is None or asked_after is None or await consumer.position(source) < end:
             return None
-        return int(answered)
+        return self.clock.at(asked_after)

@@ -14,8 +14,12 @@ from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.loop import Clock
+from meteragent.kafka.owner import Bond, Claim
+from meteragent.kafka.ownership import Ownership
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.stream.pipeline import Assigned, Pipeline, Position
+from meteragent.stream.homes import Homes
+from meteragent.stream.meters import normal
+from meteragent.stream.pipeline import Pipeline, Position
 from meteragent.watch.events import Listener
 
 
@@ -30,31 +34,44 @@ class Shared:
     clock: Clock
     consumer: AIOKafkaConsumer
     admin: AIOKafkaAdminClient
+    partitions: int
+    """Of the input."""
+    ownership: Ownership
     give_up: Callable[[Exception], None]
     """To be told of what no partition gets over by itself."""
     decoder: MessageDecoder = field(default_factory=Decoder)
     encoder: ReleaseEncoder = field(default_factory=Encoder)
 
     @cached_property
-    def assigned(self) -> tuple[Assigned, ...]:
-        """The policies, by the prefix of the meters they are for."""
-        return tuple(Assigned(prefix, p) for prefix, p in self.config.policies.items())
+    def claim(self) -> Claim:
+        """Who we are, among those who may write the ledger."""
+        return self.ownership.claim(self.partitions)
 
-    def pipeline(self, start: Position) -> Pipeline:
+    @cached_property
+    def homes(self) -> Homes:
+        """Where meters are at home."""
+        return Homes(self.config.kafka.partitioner, self.partitions)
+
+    def home_of(self, account: str) -> int:
+        """The partition of the meter that an account is of."""
+        return self.homes.of(normal(account) if self.config.agent.normalise_ids else account)
+
+    def pipeline(self, partition: int, start: Position) -> Pipeline:
         """A pipeline that goes on from there; its accounts are still to be restored."""
         agent = self.config.agent
         return Pipeline(
-            self.assigned,
+            self.config.assigned,
             self.key,
             max_skew=agent.max_skew,
             max_meters=agent.max_meters,
             normalise_ids=agent.normalise_ids,
+            at_home=lambda meter: self.homes.of(meter) == partition,
             start=start,
         )
 
     def intake(self, source: TopicPartition, pipeline: Pipeline) -> Intake:
         """What takes records of a partition in, for a pipeline that is restored."""
-        return Intake(source, pipeline, self.decoder, self.encoder, self.tell)
+        return Intake(source, pipeline, self.decoder, self.encoder, self.config.outputs, self.tell)
 
 
 @dataclass(slots=True)
@@ -64,3 +81,7 @@ class Handover:
     producer: AIOKafkaProducer | None = None
     intake: Intake | None = None
     committed: Position | None = None
+    bond: Bond | None = None
+    """What the next position is committed with."""
+    unwritten: dict[bytes, bytes | None] = field(default_factory=dict)
+    """Records of the ledger besides accounts that the next transaction has to hold."""

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from aiokafka import ConsumerRecord, TopicPartition
@@ -11,11 +12,11 @@ from meteragent.formats.encoder import reject_document
 from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
 from meteragent.kafka.outbox import Outbox
 from meteragent.stream.pipeline import Pipeline, Position
-from meteragent.stream.releases import Step
+from meteragent.stream.releases import Document, Step, stages
 from meteragent.watch.events import BatchTaken, Listener, WindowsDecided
 
 MOST_AT_ONCE = 50_000
-"""Releases in a transaction, and a step's more: what they take of memory is bounded."""
+"""Releases in a transaction, and a stage's more: what they take of memory is bounded."""
 
 
 class Intake:
@@ -34,8 +35,10 @@ class Intake:
         pipeline: Pipeline,
         decoder: MessageDecoder,
         encoder: ReleaseEncoder,
+        outputs: Mapping[str, str],
         tell: Listener,
     ) -> None:
+        """Prepare; `outputs` says to which topic releases of a policy go, by its name."""
         self.pipeline = pipeline
         self.next = pipeline.position().offset
         """The record that it is to be fed next."""
@@ -43,10 +46,11 @@ class Intake:
         self._tell = tell
         self._decoder = decoder
         self._encoder = encoder
+        self._outputs = outputs
         self._outbox = Outbox()
         self._whole = asyncio.Lock()
         self._forgotten = False
-        self._steps: Iterator[Step] = iter(())
+        self._stages: Iterator[Iterator[Step]] = iter(())
         self._taken: Callable[[], None] = _nothing
         """What is to be done when there are no more steps."""
         self._before: Position | None = None
@@ -115,20 +119,28 @@ class Intake:
     async def _collect(self, steps: Iterator[Step], taken: Callable[[], None]) -> None:
         """Take the first portion of these steps."""
         self._before = self.pipeline.position()
-        self._steps, self._taken = steps, taken
+        self._stages, self._taken = stages(steps), taken
         await self._take_portion()
 
     async def _take_portion(self) -> None:
         """Take steps one by one, so that the loop is never held up for long."""
         try:
-            for step in self._steps:
-                if self._forgotten:
-                    return
-                written = step.written(self._encoder.encode)
-                self._outbox.releases += [(meter.encode(), text) for _, meter, text in written]
-                self._outbox.accounts.update(step.accounts)
-                self._tell(_decided(self._source.partition, step))
-                await asyncio.sleep(0)
+            for stage in self._stages:
+                documents: list[Document] = []
+                decided: dict[str, WindowsDecided] = {}
+                for step in stage:
+                    if self._forgotten:
+                        return
+                    documents += step.written(self._encoder.encode)
+                    self._outbox.accounts.update(step.accounts)
+                    _add(decided, _decided(self._source.partition, step))
+                    await asyncio.sleep(0)
+                for policy in sorted(decided):
+                    self._tell(decided[policy])
+                documents.sort()
+                for d in documents:
+                    releases = self._outbox.releases.setdefault(self._outputs[d.policy], [])
+                    releases.append((d.meter.encode(), d.text, d.end))
                 if len(self._outbox) >= MOST_AT_ONCE:
                     return
         except BaseException:
@@ -141,7 +153,7 @@ class Intake:
     def _account_for(self, records: Sequence[ConsumerRecord]) -> None:
         counts = self.pipeline.counted()
         self._outbox.rejects += [
-            (b"", reject_document(self._source.topic, self._source.partition, reject))
+            (b"", reject_document(self._source.topic, self._source.partition, reject), None)
             for reject in counts.rejects
         ]
         self._tell(
@@ -158,6 +170,24 @@ class Intake:
 
 def _nothing() -> None:
     """There is nothing to be done."""
+
+
+def _add(decided: dict[str, WindowsDecided], event: WindowsDecided) -> None:
+    """Put what is told of a policy's windows together.
+
+    Once for a stage, and in the order of their ids: how many steps it takes, and which is first,
+    may depend on who was heard.
+    """
+    before = decided.setdefault(event.policy, event)
+    if before is not event:
+        decided[event.policy] = replace(
+            event,
+            windows=before.windows + event.windows,
+            released={query: n + before.released[query] for query, n in event.released.items()},
+            withheld=Counter(before.withheld) + Counter(event.withheld),
+            spent={query: n + before.spent[query] for query, n in event.spent.items()},
+            newest_end=max(before.newest_end, event.newest_end),
+        )
 
 
 def _decided(partition: int, step: Step) -> WindowsDecided:

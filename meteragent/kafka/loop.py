@@ -1,4 +1,4 @@
-"""The event loop that the agent runs on, uvloop where it is installed, and its clock."""
+"""The event loop that the agent runs on, uvloop where it is installed, and its clocks."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -8,7 +8,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 Clock = Callable[[], float]
-"""Seconds that pass, whatever is done to the wall clock. Tests hand in another."""
+"""Answers with seconds: those that pass, whatever is done to the wall clock, or those that it
+shows. Tests hand in others."""
 
 
 def run_until_done(work: Coroutine[object, object, None]) -> None:

@@ -1,100 +1,239 @@
 """After the input got more partitions: put every account where its meter's readings are now.
 
-Precondition, which is checked: no agent runs, and the last one left no window open. An open
-window would be filled again from the old partition, without the account that has moved away,
-and be paid for by nobody.
+No agent must run, and none does: each partition's producer is taken, so that whoever was frozen
+is fenced; and before an account moves, every old partition says in its ledger and beside its
+position that accounts are under way. An agent that starts meanwhile reads that, and waits.
 
-A meter's partition is the one that Kafka's clients choose for its id by default (murmur2).
+1. *Settle*: each old partition is read to its end, and its windows closed that are over. An open
+   window would be filled again from the old partition, without the account that has moved away,
+   and be paid for by nobody.
+2. *Mark*: if nobody was there since, the layout is under way from here on.
+3. *Widen* ledger, output and rejects.
+4. *Move*: each account, in one transaction with its removal from where it was.
+5. *Finish*: the layout is the new one, partition by partition; agents wait for the last.
+
+Broken off at any moment and run again, it goes on.
 """
 
 import asyncio
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
+from typing import NamedTuple
 
-from aiokafka import AIOKafkaProducer, TopicPartition
+import numpy as np
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
-from aiokafka.partitioner import murmur2
 
-from meteragent.errors import NotDrained
+from meteragent.config import Config
+from meteragent.errors import InvalidSetting, NotDrained
 from meteragent.kafka import restore, topics
+from meteragent.kafka.alone import Held, alone, held, layout
 from meteragent.kafka.clients import Clients
+from meteragent.kafka.handover import Shared
+from meteragent.kafka.outbox import Outbox
+from meteragent.kafka.owner import OWNER, Bond, Generation, Layout, Owner, bond
+from meteragent.kafka.ownership import refuse_other_key
+from meteragent.kafka.settle import Counted, settle
+from meteragent.kafka.takeover import refuse_astray
+from meteragent.privacy.billing import load_together
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.ledger_record import dump
+from meteragent.stream.meters import longest_prefix, normal
+from meteragent.stream.pipeline import Position
 
 AT_ONCE = 2_000
-_POSITIVE = 0x7FFFFFFF
+
+Change = tuple[str, int, bytes | None]
+"""(meter, partition, its account there from now on)"""
 
 
-async def migrate(clients: Clients) -> int:
-    """Widen ledger, output and rejects to the input's partitions; answer with accounts moved.
+class Moved(NamedTuple):
+    """What was done."""
 
-    Broken off at any moment and run again, it goes on: each account moves in one transaction
-    with its removal from where it was.
+    accounts: int
+    windows: int
+    """That were closed before."""
+    elsewhere: int
+    """Records that were rejected before, because they came where their meters were not at home."""
+
+
+class Rest(NamedTuple):
+    """How a partition was left that has no open windows."""
+
+    position: Position
+    owner: Owner
+    bond: Bond
+
+
+async def migrate(
+    config: Config, key: NoiseKey, clients: Clients, now: int, *, gather: bool = False
+) -> Moved:
+    """Move accounts to where the input's partitions have them at home.
+
+    `gather`: also accounts that lie where no partition count has them at home; those of one meter
+    add up. Otherwise such are refused.
     """
-    kafka = clients.kafka
-    async with topics.admin(clients) as client:
-        described = await topics.describe(client, kafka)
-        wanted = described[kafka.input].partitions
-        had = described[kafka.ledger].partitions
-        await _refuse_running(client, kafka.group)
-        await _refuse_open_windows(client, clients, wanted)
-        for topic in (kafka.ledger, kafka.output, kafka.rejected):
-            if described[topic].partitions < wanted:
-                await client.create_partitions({topic: NewPartitions(total_count=wanted)})
-    writer = clients.producer(f"{kafka.group}-{kafka.ledger}-migration")
-    try:
-        await writer.start()
-        return sum([await _move(writer, clients, partition, wanted) for partition in range(had)])
-    finally:
-        await clients.close(writer)
+    counted = Counted()
+    async with alone(config, key, clients, counted) as (admin, sharing):
+        await topics.refuse_missing(admin, config.kafka)
+        spread, wanted = await layout(admin, config)
+        if spread == Layout(wanted) and not gather:
+            return Moved(0, 0, 0)
+        _refuse_unsaid(config, spread.partitions, wanted)
+        old, new = sharing(spread.partitions), sharing(wanted)
+        rests = [await _rest(old, p, now, gather=gather) for p in range(spread.partitions)]
+        for partition, rest in enumerate(rests):
+            if rest is not None:
+                await _mark(old, partition, rest, wanted)
+        had = await _widen(admin, config, wanted)
+        moved = 0
+        if gather or None in rests:  # who began may have gathered
+            moved += await _gather(new, old, had)
+        for partition in range(had):
+            moved += await _move(new, partition)
+        generation = await _generation(new)
+        for partition in range(wanted):
+            await _finish(new, partition, generation)
+    return Moved(moved, counted.windows, counted.elsewhere)
 
 
-def home_of(meter: str, partitions: int) -> int:
-    """The partition that Kafka's clients choose for a meter by default."""
-    home: int = (murmur2(meter.encode()) & _POSITIVE) % partitions
-    return home
+def _refuse_unsaid(config: Config, had: int, wanted: int) -> None:
+    """Where accounts lie tells how senders choose, unless there is but one partition."""
+    if had == 1 < wanted and "partitioner" not in config.kafka.model_fields_set:
+        raise InvalidSetting(
+            "kafka.partitioner",
+            "is not set, and one partition does not tell how senders choose among several",
+            'write "murmur2", or what they use',
+        )
 
 
-async def _move(writer: AIOKafkaProducer, clients: Clients, partition: int, wanted: int) -> int:
-    accounts = await restore.accounts(clients, partition)
-    homes = {meter: home_of(meter, wanted) for meter in accounts}
-    leaving = iter([meter for meter, home in homes.items() if home != partition])
-    moved = 0
-    while some := list(islice(leaving, AT_ONCE)):
-        async with writer.transaction():
-            ledger = clients.kafka.ledger
+async def _rest(shared: Shared, partition: int, now: int, *, gather: bool) -> Rest | None:
+    """Settle a partition; None if accounts are under way in it already."""
+    async with held(shared, partition) as one:
+        known, claim = one.bond, shared.claim
+        if known is not None and known.layout != Layout(shared.partitions):
+            refuse_other_key(shared.config.kafka.ledger, claim, known)
+            return None
+        kept = await one.read()
+        owner = shared.ownership.take(claim, partition, kept, {partition: known})
+        if not gather:
+            refuse_astray(shared.config, partition, shared.partitions, kept.accounts)
+        position, its_bond = await settle(one, owner, now)
+        return Rest(position, owner, its_bond)
+
+
+async def _mark(shared: Shared, partition: int, rest: Rest, wanted: int) -> None:
+    """Say that accounts are under way, if all is as it was left."""
+    async with held(shared, partition) as one:
+        if (one.position, one.bond) != (rest.position, rest.bond):
+            raise NotDrained(
+                f"kafka.group: an agent has worked on partition {partition} meanwhile; stop all "
+                "agents, then run again"
+            )
+        owner = replace(rest.owner, layout=Layout(shared.partitions, wanted))
+        outbox = Outbox(reserved={OWNER: owner.record()})
+        await one.commit(outbox, rest.position, bond(owner, rest.bond.end))
+
+
+async def _widen(admin: AIOKafkaAdminClient, config: Config, wanted: int) -> int:
+    """Give every topic of the agent's as many partitions; answer how many the ledger had."""
+    kafka = config.kafka
+    described = await topics.describe(admin, kafka)
+    for topic in (kafka.ledger, *kafka.outputs, kafka.rejected):
+        if described[topic].partitions < wanted:
+            await admin.create_partitions({topic: NewPartitions(total_count=wanted)})
+    return min(described[kafka.ledger].partitions, wanted)
+
+
+async def _move(shared: Shared, partition: int) -> int:
+    """Every account of a partition whose meter is at home in another one."""
+    async with held(shared, partition) as one:
+        accounts = (await one.read()).accounts
+        homes = {meter: shared.home_of(meter) for meter in accounts}
+        leaving = [meter for meter, home in homes.items() if home != partition]
+        await _rewrite(
+            one,
+            (
+                ((meter, homes[meter], accounts[meter]), (meter, partition, None))
+                for meter in leaving
+            ),
+        )
+        return len(leaving)
+
+
+async def _of_strays(shared: Shared, before: Shared, had: int) -> dict[str, dict[int, bytes]]:
+    """All accounts, by partition, of meters of which some do not lie where they were at home."""
+    astray: set[str] = set()
+    for partition in range(had):
+        kept = await restore.accounts(shared.clients, partition)
+        astray |= {meter for meter in kept.accounts if before.home_of(meter) != partition}
+    found: dict[str, dict[int, bytes]] = defaultdict(dict)
+    for partition in range(had):
+        accounts = (await restore.accounts(shared.clients, partition)).accounts
+        for meter in astray & accounts.keys():
+            found[meter][partition] = accounts[meter]
+    return found
+
+
+async def _gather(shared: Shared, before: Shared, had: int) -> int:
+    """Make one account of several of a meter, where some lie that were never at home."""
+    found = await _of_strays(shared, before, had)
+    several = {meter: where for meter, where in found.items() if len(where) > 1}
+    for partition in range(had):
+        mine = {meter: where for meter, where in several.items() if min(where) == partition}
+        async with held(shared, partition) as one:
+            await _rewrite(one, [_made_one(shared, meter, where) for meter, where in mine.items()])
+    return len(several)
+
+
+def _made_one(shared: Shared, meter: str, where: dict[int, bytes]) -> list[Change]:
+    """What is to be written so that one account of a meter says what all said."""
+    assigned = shared.config.assigned
+    name = normal(meter) if shared.config.agent.normalise_ids else meter
+    place = longest_prefix([one.prefix for one in assigned], name)
+    if place is None:
+        raise InvalidSetting(
+            "policy",
+            "is for none of some meters that have several accounts",
+            "write one that they had",
+        )
+    shares = [one.share for one in assigned if one.prefix == assigned[place].prefix]
+    ledgers = load_together(shares, [[*where.values()]])
+    [account] = dump(shares, ledgers, np.array([0]))
+    return [(meter, shared.home_of(meter), account)] + [
+        (meter, partition, None) for partition in where if partition != shared.home_of(meter)
+    ]
+
+
+async def _rewrite(one: Held, changes: Iterable[Iterable[Change]]) -> None:
+    """Those of one meter in one transaction."""
+    waiting, ledger = iter(changes), one.shared.config.kafka.ledger
+    while some := list(islice(waiting, AT_ONCE)):
+        async with one.producer.transaction():
             sent = [
-                await writer.send(ledger, value, key=meter.encode(), partition=where)
-                for meter in some
-                for where, value in ((homes[meter], accounts[meter]), (partition, None))
+                await one.producer.send(ledger, account, key=meter.encode(), partition=where)
+                for its in some
+                for meter, where, account in its
             ]
             await asyncio.gather(*sent)
-        moved += len(some)
-    return moved
 
 
-async def _refuse_running(client: AIOKafkaAdminClient, group: str) -> None:
-    (response,) = await client.describe_consumer_groups([group])
-    state = response.groups[0][2]
-    if state not in {"Empty", "Dead"}:
-        raise NotDrained(f"kafka.group: {group} has running agents; stop them all first")
+async def _generation(shared: Shared) -> Generation:
+    """The newest that positions know."""
+    config, partitions = shared.config, shared.partitions
+    found = (await restore.committed(shared.admin, config.kafka, partitions)).values()
+    bonds = [known for one in found if (known := restore.bond_of(one)) is not None]
+    return max(known.generation for known in bonds)
 
 
-async def _refuse_open_windows(
-    client: AIOKafkaAdminClient, clients: Clients, partitions: int
-) -> None:
-    kafka = clients.kafka
-    sources = [TopicPartition(kafka.input, partition) for partition in range(partitions)]
-    committed = await client.list_consumer_group_offsets(kafka.group, partitions=sources)
-    if not committed.keys() >= set(sources):  # aiokafka overlooks a coordinator's refusal
-        raise NotDrained(f"kafka.group: the offsets of {kafka.group} cannot be read yet; try again")
-    reader = clients.consumer()
-    try:
-        await reader.start()
-        ends = await reader.end_offsets(sources)
-        for source in sources:
-            if 0 <= committed[source].offset < ends[source]:
-                raise NotDrained(
-                    f"kafka.input: partition {source.partition} of {kafka.input} has readings of "
-                    "windows that are still open; stop what writes to it, let an agent run until "
-                    "its windows have closed, then try again"
-                )
-    finally:
-        await clients.close(reader)
+async def _finish(shared: Shared, partition: int, generation: Generation) -> None:
+    """Say that accounts lie where this many partitions have them."""
+    async with held(shared, partition) as one:
+        known = one.bond
+        if known is None or known.layout != Layout(shared.partitions):
+            owner = shared.claim.owner(generation, None)
+            if known is not None:
+                owner = replace(owner, ledger=known.ledger, generation=known.generation)
+            outbox = Outbox(reserved={OWNER: owner.record()})
+            await one.commit(outbox, one.position, bond(owner, known.end if known else 0))

@@ -2,34 +2,58 @@
 
 import asyncio
 from asyncio import Future
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
-from aiokafka.structs import OffsetAndMetadata
+from aiokafka.structs import OffsetAndMetadata, RecordMetadata
 
 from meteragent.config.kafka import Kafka
+from meteragent.errors import LedgerLost
+from meteragent.kafka.owner import Bond, farther
 from meteragent.kafka.restore import metadata
 from meteragent.stream.pipeline import Position
 
-Record = tuple[bytes, bytes]
-"""(key, value)"""
+Record = tuple[bytes, bytes | None, int | None]
+"""(key, value, timestamp); without a value, what was there is gone, and without a timestamp it is
+that of the sending."""
 
 
 @dataclass(slots=True)
 class Outbox:
     """Records by topic, in their order; of a ledger only the latest record of each meter."""
 
-    releases: list[Record] = field(default_factory=list)
+    releases: dict[str, list[Record]] = field(default_factory=dict)
+    """Topic -> what is released there."""
     accounts: dict[str, bytes] = field(default_factory=dict)
     rejects: list[Record] = field(default_factory=list)
+    reserved: dict[bytes, bytes | None] = field(default_factory=dict)
+    """Of the ledger too: what is no account, or none any more."""
 
     def __len__(self) -> int:
-        return len(self.releases) + len(self.rejects)
+        return self.released + len(self.rejects) + len(self.reserved)
+
+    @property
+    def released(self) -> int:
+        """How many releases there are."""
+        return sum(map(len, self.releases.values()))
 
     def ledger(self) -> list[Record]:
         """The ledger's records."""
-        return [(meter.encode(), account) for meter, account in self.accounts.items()]
+        accounts = [(meter.encode(), account, None) for meter, account in self.accounts.items()]
+        return [*((key, value, None) for key, value in self.reserved.items()), *accounts]
+
+
+@dataclass(slots=True)
+class Sent:
+    """A transaction that is not committed yet."""
+
+    outbox: Outbox
+    position: Position
+    begun: float
+    bond: Bond | None = None
+    """What its position is committed with, once that is known."""
 
 
 async def send_all(
@@ -38,46 +62,57 @@ async def send_all(
     source: TopicPartition,
     outbox: Outbox,
     position: Position,
-) -> None:
+    bond: Bond,
+) -> Bond:
     """Begin a transaction and put everything in. Postcondition: every record is delivered.
 
-    aiokafka commits a transaction even if one of its records failed: so each is awaited.
+    aiokafka commits a transaction even if one of its records failed: so each is awaited. The
+    ledger's come before the position, which tells how far the ledger goes with them; answer that.
     """
-    futures: list[Future[object]] = []
+    futures: list[Future[RecordMetadata]] = []
+    ledger = outbox.ledger()
     try:
         await producer.begin_transaction()
-        for topic, records in (
-            (kafka.output, outbox.releases),
-            (kafka.ledger, outbox.ledger()),
-            (kafka.rejected, outbox.rejects),
-        ):
+        futures += await send(producer, kafka.ledger, source.partition, ledger)
+        entered = len(futures)
+        for topic, records in (*outbox.releases.items(), (kafka.rejected, outbox.rejects)):
             futures += await send(producer, topic, source.partition, records)
-        offset = OffsetAndMetadata(position.offset, metadata(position))
+        if entered:
+            first, *_ = await asyncio.gather(*futures[:entered])
+            if 0 <= first.offset < bond.end:  # it is not said of what the brokers had already
+                raise LedgerLost(kafka.ledger, f"began anew in partition {source.partition}")
+            bond = farther(bond, first.offset + len(ledger))
+        offset = OffsetAndMetadata(position.offset, metadata(position, bond))
         await producer.send_offsets_to_transaction({source: offset}, kafka.group)
         await asyncio.gather(*futures)
     except KafkaError as error:
-        failed = (f.exception() for f in futures if f.done() and not f.cancelled())
-        for first in failed:  # of which the error may only be a consequence
-            if first is not None and first is not error:
-                raise first from None
+        for cause in _failures(futures, error):
+            raise cause from None
         raise
+    return bond
+
+
+def _failures(futures: list[Future[RecordMetadata]], error: KafkaError) -> Iterator[BaseException]:
+    """Of which the error may only be a consequence."""
+    failed = (future.exception() for future in futures if future.done() and not future.cancelled())
+    return (one for one in failed if one is not None and one is not error)
 
 
 async def send(
-    producer: AIOKafkaProducer, topic: str, partition: int, records: list[Record]
-) -> list[Future[object]]:
+    producer: AIOKafkaProducer, topic: str, partition: int, records: Sequence[Record]
+) -> list[Future[RecordMetadata]]:
     """Hand records to the producer, whole batches at a time; answer what is to be awaited.
 
     A batch is several times as fast as single sends.
     """
     futures = []
     batch = producer.create_batch()
-    for key, value in records:
-        if batch.append(key=key, value=value, timestamp=None) is None:
+    for key, value, timestamp in records:
+        if batch.append(key=key, value=value, timestamp=timestamp) is None:
             batch.close()
             futures.append(await producer.send_batch(batch, topic, partition=partition))
             batch = producer.create_batch()
-            batch.append(key=key, value=value, timestamp=None)
+            batch.append(key=key, value=value, timestamp=timestamp)
     if batch.record_count():
         batch.close()
         futures.append(await producer.send_batch(batch, topic, partition=partition))

@@ -38,7 +38,7 @@ DENIED = (
     ClusterAuthorizationFailedError,
 )
 """What clients raise; they do not say what is forbidden."""
-_SOON = (
+SOON = (
     GroupCoordinatorNotAvailableError,
     GroupLoadInProgressError,
     NotCoordinatorForGroupError,
@@ -74,7 +74,7 @@ async def refuse_missing(clients: Clients, admin: AIOKafkaAdminClient) -> None:
 def _needed(kafka: Kafka) -> dict[Right, None]:
     """What `run` does with topics, in the order in which it is told."""
     read = (kafka.input, kafka.ledger)
-    write = (kafka.output, kafka.ledger, kafka.rejected, kafka.policies)
+    write = (*kafka.outputs, kafka.ledger, kafka.rejected, kafka.policies)
     return dict.fromkeys(
         (
             *(Right(DESCRIBE_CONFIGS, "topic", name) for name in (*read, *write)),
@@ -113,11 +113,7 @@ async def _of_group(admin: AIOKafkaAdminClient, group: str) -> int:
             ((code, *_, allowed),) = response.groups
             if code:
                 raise for_code(code)
-        except (
-            GroupCoordinatorNotAvailableError,
-            GroupLoadInProgressError,
-            NotCoordinatorForGroupError,
-        ):
+        except SOON:
             await asyncio.sleep(0.1)
         else:
             return int(allowed)

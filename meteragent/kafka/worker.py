@@ -13,13 +13,15 @@ from functools import partial
 
 from aiokafka import ConsumerRecord, TopicPartition
 
-from meteragent.kafka import restore
+from meteragent.kafka.clock import LastFetch
 from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.intake import Intake
-from meteragent.kafka.outbox import Outbox, send_all
+from meteragent.kafka.outbox import Sent, send_all
+from meteragent.kafka.ownership import NOT_OURS
 from meteragent.kafka.rights import DENIED
+from meteragent.kafka.takeover import take_over
 from meteragent.stream.partition import Command, Event, Life, State
-from meteragent.stream.pipeline import Pipeline, Position
+from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.events import (
     PartitionFailed,
     PartitionMoved,
@@ -55,6 +57,7 @@ class Worker:
         self.sent_at = self._now()
         """When the last transaction was begun, or found to have nothing in it."""
         self.handover = inherited or Handover()
+        self.fetch = LastFetch()
         self.sought: object = None
         """The last time that the consumer was sent to a record of this partition."""
         self.whole = False
@@ -62,7 +65,7 @@ class Worker:
         self._since = self._now()
         self._task: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
-        self._sent: tuple[Outbox, Position, float] | None = None
+        self._sent: Sent | None = None
         self._held_back = False
 
     @property
@@ -150,8 +153,8 @@ class Worker:
             self._sound = False
             self._shared.tell(PartitionFailed(self.partition, error, self._back_off()))
         self.on(Event.ERROR)
-        if isinstance(error, DENIED):
-            self._shared.give_up(error)  # the agent asks for all rights anew, and names what lacks
+        if isinstance(error, (*DENIED, *NOT_OURS)):
+            self._shared.give_up(error)  # of rights the agent asks anew, and names what lacks
 
     async def _wait(self) -> None:
         await asyncio.sleep(self._back_off())
@@ -165,8 +168,7 @@ class Worker:
     async def _fence(self) -> None:
         if self.handover.producer is not None:
             return  # inherited
-        name = f"{self._kafka.group}-{self._kafka.input}-{self.partition}"
-        self.handover.producer = self._shared.clients.producer(name)
+        self.handover.producer = self._shared.clients.of_partition(self.partition)
         await self.handover.producer.start()
 
     async def _restore(self) -> None:
@@ -174,16 +176,9 @@ class Worker:
             await self.intake.settle()
             return
         begun = self._now()
-        accounts = await restore.accounts(self._shared.clients, self.partition)
-        position, lost = await restore.position(
-            self._shared.admin, self._shared.consumer, self._kafka, self.partition
-        )
-        pipeline = self._shared.pipeline(position)
-        await asyncio.to_thread(pipeline.restore, accounts)
-        self.handover.committed = position
-        self.handover.intake = self._shared.intake(self.source, pipeline)
+        found = await take_over(self._shared, self.source, self.handover)
         seconds = self._now() - begun
-        self._shared.tell(PartitionRestored(self.partition, len(accounts), seconds, lost))
+        self._shared.tell(PartitionRestored(self.partition, found.meters, seconds, found.lost))
 
     def _seek(self) -> None:
         self._go_on()
@@ -216,7 +211,7 @@ class Worker:
                     self.fail(error)
 
     def pass_time(self, now: int) -> None:
-        """Every record up to now has been fed: the wall clock may close windows."""
+        """Every record up to now has been fed: the brokers' clock may close windows."""
         if self.intake is not None and self.runs:
             self.intake.pass_time(now)
 
@@ -257,17 +252,22 @@ class Worker:
         assert producer is not None  # noqa: S101
         self.sent_at = self._now()
         outbox, position = await intake.empty()
+        outbox.reserved |= self.handover.unwritten
         if not outbox and position == self.handover.committed:
             return
-        self._sent = outbox, position, self._now()
-        await send_all(producer, self._kafka, self.source, outbox, position)
+        bond = self.handover.bond
+        assert bond is not None  # noqa: S101 - as above
+        sent = self._sent = Sent(outbox, position, self._now())
+        sent.bond = await send_all(producer, self._kafka, self.source, outbox, position, bond)
 
     async def _commit(self) -> None:
         if self._sent is not None and self.handover.producer is not None:
             await self.handover.producer.commit_transaction()
-            (outbox, self.handover.committed, begun), self._sent = self._sent, None
-            seconds = self._now() - begun
-            self._shared.tell(TransactionEnded(self.partition, len(outbox.releases), seconds))
+            sent, self._sent = self._sent, None
+            self.handover.committed, self.handover.bond = sent.position, sent.bond
+            self.handover.unwritten = {}
+            seconds = self._now() - sent.begun
+            self._shared.tell(TransactionEnded(self.partition, sent.outbox.released, seconds))
             self.failures = 0
         if self.handover.intake is not None and self.handover.committed is not None:
             await self.handover.intake.go_on(self.handover.committed)

@@ -3,10 +3,12 @@
 exact, units, arrays    numbers: exact decimals, durations and powers, columns
 domain      watts <-> levels of a public grid
 windows     which window: from when to when it lasts, and how many slots it has
+fill        what a slot holds that no reading came for
 query       windows -> levels, by laws that the whole guarantee rests on
 mechanism   level -> noisy level, with the proofs in `mechanism.md`
 entropy     the words that noise is made of: a keyed function of what is answered
-terms, ledger, ledger_record    accounts: what was spent, what may be spent, as bytes
+terms, ledger    accounts: a ring for each policy of a meter, what it spent and may spend
+ledger_record, billing    accounts as bytes, and back, under the shares of then or of now
 policy      what is released of a window, at what price
 release     windows that are paid for -> values
 """

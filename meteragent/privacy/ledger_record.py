@@ -1,22 +1,36 @@
-"""Ledger records: an account as bytes, and back, under the same terms or changed ones.
+"""Ledger records: an account as bytes, and back, under the same shares or changed ones.
 
 Little endian, one record per meter; the latest of a meter holds all there is to know:
 
-    magic    4 bytes   "mtrL"
+    magic    4 bytes   "mtr2"
+    rings    uint16    how many rings the account has, one for each policy of the meter
+    zero     uint16
+
+then the shape of each ring, which is the same for all meters of a policy:
+
+    mark     uint64    of the policy's name: see `Share`
     item     uint16    bytes per entry of `spent`: 2, 4 or 8
     ring     uint16    number of entries
+    private  uint32    1 if the policy's presence is private
+    budget   int64     nano-units per watt that it may spend over any `horizon`
+    horizon  int64
     bucket   int64     width of a bucket: bucket `b` covers window starts from `b * bucket` on
     reach    int64     from a bucket's start to the end of its last window
     unit     int64     nano-units per watt that an entry of 1 means
+
+and then the content of each ring, in the same order:
+
     head     int64     the newest bucket
     until    int64     every window ending by then has been decided
     spent    item * ring   `spent[i]`: units of the newest bucket `b <= head` with b % ring == i
 
-Times are in milliseconds. An entry of `full` means that much or more.
+Times are in milliseconds. An entry of `full` means that much or more. Records of version 0.1
+begin with "mtrL" and hold one ring, without its name, privacy, budget and horizon.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,155 +38,165 @@ from numpy.typing import NDArray
 from meteragent.errors import LedgerDamaged
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.ledger import NEVER, Ledger, full
-from meteragent.privacy.terms import MOST_BUCKETS, MOST_BUDGET, REACH_BACK, Terms
+from meteragent.privacy.terms import MOST_BUCKETS, MOST_BUDGET, Share
 from meteragent.privacy.windows import LONGEST
 
-MAGIC = b"mtrL"
-_LAYOUT_OF = itemgetter(slice(32))  # what records must share to be read as one array
+MAGIC, FIRST_MAGIC = b"mtr2", b"mtrL"
+"""Of these records, and of those of version 0.1."""
+MOST_RINGS = 64
+_NUMBERS = ("bucket", "reach", "unit")
+_HEAD = np.dtype([("magic", "S4"), ("rings", "<u2"), ("zero", "<u2")])
+_FIRST_HEAD = np.dtype(
+    [("magic", "S4"), ("item", "<u2"), ("ring", "<u2"), *((name, "<i8") for name in _NUMBERS)]
+)
 _LATEST = 2**60
 _CHUNK = 1024  # records at a time, so that temporaries stay in the processor's cache
 
 
-def dump(ledger: Ledger, accounts: Integers) -> list[bytes]:
-    """Write these accounts as records, in their order."""
-    records: list[bytes] = []
-    item = ledger.buckets.dtype.itemsize
-    layout = _layout(ledger.buckets_kept, item)
+class Shape(NamedTuple):
+    """What a ring is, without what is in it."""
+
+    mark: int
+    item: int
+    ring: int
+    private: int
+    budget: int
+    horizon: int
+    bucket: int
+    reach: int
+    unit: int
+
+    @classmethod
+    def of(cls, share: Share, ledger: Ledger) -> "Shape":
+        """As a ledger keeps it now."""
+        terms, item = share.terms, ledger.buckets.dtype.itemsize
+        own = (share.mark, item, ledger.buckets_kept, int(share.private))
+        return cls(*own, terms.budget, terms.horizon, terms.bucket, terms.reach, ledger.unit)
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether an account can be kept so."""
+        lengths = (self.horizon, self.bucket, self.reach)
+        return (
+            (self.item in {2, 4, 8} and 0 < self.ring <= MOST_BUCKETS and self.private in {0, 1})
+            and all(0 < length <= 2 * LONGEST for length in lengths)
+            and all(0 < nano <= MOST_BUDGET for nano in (self.budget, self.unit))
+        )
+
+
+_SHAPE = np.dtype([*zip(Shape._fields, ["<u8", "<u2", "<u2", "<u4", *["<i8"] * 5], strict=True)])
+
+
+class Ring(NamedTuple):
+    """One ring of several accounts that have it in one shape."""
+
+    shape: Shape
+    is_named: bool
+    """Or version 0.1 wrote it, and nobody knows whose it is."""
+    head: Integers
+    until: Integers
+    spent: NDArray[np.signedinteger]
+    """spent[account, entry]"""
+
+    @property
+    def full(self) -> int:
+        """What an entry says that holds as much as that, or more."""
+        return full(self.spent.dtype, self.shape.unit)
+
+
+def dump(shares: Sequence[Share], ledgers: Sequence[Ledger], accounts: Integers) -> list[bytes]:
+    """Write these accounts as records, in their order; `ledgers` holds the ring of each share."""
+    shapes = [*map(Shape.of, shares, ledgers)]
+    before = np.array((MAGIC, len(shapes), 0), _HEAD).tobytes()
+    before += np.array([*map(tuple, shapes)], _SHAPE).tobytes()
+    layout, records = _layout(len(before), shapes), []
     for first in range(0, len(accounts), _CHUNK):
         some = accounts[first : first + _CHUNK]
         table = np.empty(len(some), dtype=layout)
-        table["magic"] = MAGIC
-        table["item"] = item
-        table["ring"] = ledger.buckets_kept
-        table["bucket"] = ledger.terms.bucket
-        table["reach"] = ledger.terms.reach
-        table["unit"] = ledger.unit
-        table["head"] = ledger.head[some]
-        table["until"] = ledger.released_until[some]
-        table["spent"] = ledger.buckets[some]
+        table["before"] = np.void(before)
+        for nth, ledger in enumerate(ledgers):
+            table[f"head{nth}"] = ledger.head[some]
+            table[f"until{nth}"] = ledger.released_until[some]
+            table[f"spent{nth}"] = ledger.buckets[some]
         records += table.view(f"V{layout.itemsize}").tolist()
     return records
 
 
-def load(terms: Terms, records: Sequence[bytes]) -> Ledger:
-    """Read the accounts of these records, in their order, under possibly other terms.
-
-    Other terms only ever make the past look dearer: see `_bill_again`.
-    """
-    ledger = Ledger(terms, len(records))
-    for first in range(0, len(records), _CHUNK):
-        some = records[first : first + _CHUNK]
-        layouts = list(map(_LAYOUT_OF, some))
-        for layout in set(layouts):
-            members = [i for i, its in enumerate(layouts) if its == layout]
-            parsed = _parse(layout, [some[i] for i in members])
-            _enter(ledger, first + np.array(members), parsed)
-    return ledger
+def parsed(records: Sequence[bytes]) -> Iterator[tuple[list[int], list[Ring]]]:
+    """Which of these records have the same shape, and the rings that they hold."""
+    for before, members in _by_shape(records):
+        yield members, _rings(before, [records[member] for member in members])
 
 
-def load_together(terms: Terms, records: Sequence[Sequence[bytes]]) -> Ledger:
-    """Read accounts of which some have several records, all of which count."""
-    ledger = load(terms, [first for first, *_ in records])
-    for nth in range(1, max(map(len, records), default=1)):
-        several = [account for account, its in enumerate(records) if len(its) > nth]
-        further = load(terms, [records[account][nth] for account in several])
-        ledger.add(np.array(several), further, np.arange(len(several)))
-    return ledger
+def _by_shape(records: Sequence[bytes]) -> Iterator[tuple[bytes, list[int]]]:
+    """What stands before the content of records -> which ones; nearly always all of them."""
+    starts = [*map(itemgetter(slice(_length_before(records[0]))), records)]
+    if len(set(starts)) > 1:
+        starts = [record[: _length_before(record)] for record in records]
+    for before in dict.fromkeys(starts):
+        yield before, [nth for nth, its in enumerate(starts) if its == before]
 
 
-def _enter(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) -> None:
-    ledger.released_until[accounts] = parsed["until"]
-    spent, kept_as = parsed["spent"], parsed[["bucket", "reach", "unit"]][0].item()
-    if (spent.dtype, spent.shape[1], *kept_as) == (
-        ledger.buckets.dtype,
-        ledger.buckets_kept,
-        ledger.terms.bucket,
-        ledger.terms.reach,
-        ledger.unit,
-    ):
-        ledger.buckets[accounts] = spent
-        ledger.head[accounts] = parsed["head"]
-    else:
-        known = parsed["head"] != NEVER
-        _bill_again(ledger, accounts[known], parsed[known])
-    ledger.recount(accounts)
-
-
-def _bill_again(ledger: Ledger, accounts: Integers, parsed: NDArray[np.void]) -> None:
-    """Enter amounts that were kept under other terms.
-
-    Postcondition: no charge from now on, with all that was spent before, overdraws a horizon
-    under the new terms. Each old bucket is billed to our first window that ends no earlier
-    than its last; what the record no longer remembers is billed beyond any budget; and no
-    charge reaches back behind the last bill. So only runs that end with it or later count:
-    what they hold is rounded up, not each bucket, and no past gains a unit.
-    """
-    bucket, reach, head = (parsed[name].astype(np.int64) for name in ("bucket", "reach", "head"))
-    spent = parsed["spent"].T
-    nano = np.where(spent < np.iinfo(spent.dtype).max, spent * parsed["unit"], MOST_BUDGET)
-    ring, span = len(spent), ledger.terms.span
-
-    def entry(old: Integers) -> Integers:
-        end = old * bucket + reach
-        return ledger.terms.windows.first_open(end - 1) // ledger.terms.bucket_windows
-
-    entries = np.array([entry(head - (head - i) % ring) for i in range(ring)])
-    forgotten = entry(head - ring)
-    newest = np.where(nano > 0, entries, forgotten).max(axis=0)
-    owed = np.zeros((span, len(accounts)), dtype=np.int64)  # owed[age, account], in nano-units
-    whole = np.full_like(head, MOST_BUDGET)
-    for where, amount in zip([*entries, forgotten], [*nano, whole], strict=True):
-        held = np.flatnonzero((amount > 0) & (newest - where < span))
-        owed[(newest - where)[held], held] += amount[held]
-    through = -(-np.cumsum(owed, axis=0) // ledger.unit)
-    bills = np.minimum(np.diff(through, axis=0, prepend=0), ledger.full)
-    ours = newest - np.arange(span)[:, np.newaxis]
-    ledger.buckets[accounts, ours % ledger.buckets_kept] = bills
-    ledger.head[accounts] = newest + REACH_BACK
-
-
-def _layout(ring: int, item: int) -> np.dtype[np.void]:
-    return np.dtype(
-        [
-            ("magic", "S4"),
-            ("item", "<u2"),
-            ("ring", "<u2"),
-            ("bucket", "<i8"),
-            ("reach", "<i8"),
-            ("unit", "<i8"),
-            ("head", "<i8"),
-            ("until", "<i8"),
-            ("spent", f"<i{item}", (ring,)),
-        ]
-    )
-
-
-def _parse(layout: bytes, records: list[bytes]) -> NDArray[np.void]:
-    item, ring = (int.from_bytes(layout[i : i + 2], "little") for i in (4, 6))
-    if layout[:4] != MAGIC or item not in (2, 4, 8) or not 0 < ring <= MOST_BUCKETS:
+def _length_before(record: bytes) -> int:
+    """How many bytes stand before the content of a record."""
+    if record[:4] == FIRST_MAGIC:
+        return _FIRST_HEAD.itemsize
+    rings = int.from_bytes(record[4:6], "little")
+    if record[:4] != MAGIC or record[6:8] != b"\0\0" or not 0 < rings <= MOST_RINGS:
         raise LedgerDamaged("a record is not a ledger record of a version that is known here")
-    dtype = _layout(ring, item)
-    if set(map(len, records)) != {dtype.itemsize}:
+    return _HEAD.itemsize + rings * _SHAPE.itemsize
+
+
+def _layout(before: int, shapes: Sequence[Shape]) -> np.dtype[np.void]:
+    fields: list[tuple[Any, ...]] = [("before", f"V{before}")]
+    for nth, shape in enumerate(shapes):
+        fields += [(f"head{nth}", "<i8"), (f"until{nth}", "<i8")]
+        fields.append((f"spent{nth}", f"<i{shape.item}", (shape.ring,)))
+    return np.dtype(fields)
+
+
+def _rings(before: bytes, records: list[bytes]) -> list[Ring]:
+    """Read records of one shape."""
+    shapes = _shapes(before)
+    layout = _layout(len(before), shapes)
+    if set(map(len, records)) != {layout.itemsize}:
         raise LedgerDamaged("a ledger record is cut short or too long")
-    parsed: NDArray[np.void] = np.frombuffer(b"".join(records), dtype=dtype)
-    if not _possible(parsed):
+    table = np.frombuffer(b"".join(records), dtype=layout)
+    is_named = before[:4] == MAGIC
+    rings = [
+        Ring(shape, is_named, table[f"head{nth}"], table[f"until{nth}"], table[f"spent{nth}"])
+        for nth, shape in enumerate(shapes)
+    ]
+    if not all(map(_is_possible, rings)):
         raise LedgerDamaged("a ledger record holds numbers that no account can have")
-    return parsed
+    return rings
 
 
-def _possible(parsed: NDArray[np.void]) -> bool:
+def _shapes(before: bytes) -> list[Shape]:
+    """The shapes of the rings of a record."""
+    if len(before) < _length_before(before):
+        raise LedgerDamaged("a ledger record is cut short")
+    if before[:4] == FIRST_MAGIC:
+        _, item, ring, *numbers = np.frombuffer(before, _FIRST_HEAD).item()
+        shapes = [Shape(0, item, ring, 0, MOST_BUDGET, 1, *numbers)]
+    else:
+        table = np.frombuffer(before, _SHAPE, offset=_HEAD.itemsize)
+        shapes = [Shape(*numbers) for numbers in table.tolist()]
+    if not all(shape.is_possible for shape in shapes):
+        raise LedgerDamaged("a ledger record is kept under terms that no account can have")
+    return shapes
+
+
+def _is_possible(ring: Ring) -> bool:
     """Whether sums and products of these numbers stay within 64 bits."""
-    bucket, spent, head, until = (parsed[name] for name in ("bucket", "spent", "head", "until"))
-    lengths, new = np.concatenate([bucket, parsed["reach"]]), head == NEVER
-    unit = int(parsed["unit"][0])
+    new = ring.head == NEVER
     return bool(
-        (lengths.min() > 0 and lengths.max() <= 2 * LONGEST and 0 < unit <= MOST_BUDGET)
-        and (spent.min() >= 0 and spent.max() <= full(spent.dtype, unit))
-        and (new | _within(head, _LATEST // bucket)).all()
-        and ((until == NEVER) | _within(until, _LATEST)).all()
-        and not spent[new].any()
+        (ring.spent.min() >= 0 and ring.spent.max() <= ring.full)
+        and (new | _within(ring.head, _LATEST // ring.shape.bucket)).all()
+        and ((ring.until == NEVER) | _within(ring.until, _LATEST)).all()
+        and not ring.spent[new].any()
     )
 
 
-def _within(times: Integers, limit: Integers | int) -> NDArray[np.bool_]:
+def _within(times: Integers, limit: int) -> NDArray[np.bool_]:
     return (times >= -limit) & (times <= limit)  # the least integer has no absolute value

@@ -38,6 +38,39 @@ class Words(Protocol):
         """The word at `depth` >= 1 of one row."""
 
 
+class Mechanism(Protocol):
+    """What is asked of a mechanism: noise on levels, and what somebody still learns of them.
+
+    Whatever makes the noise, two levels that differ by `d` watts give any output with odds
+    within `exp(loss * d)`, for the loss that the ledger adds up: the rest of the promise, and
+    all bounds on loads and horizons, follow from that alone.
+    """
+
+    def sample(self, levels: NDArray[np.int64], words: Words) -> NDArray[np.int64]:
+        """Release `levels[window, output]`, each with noise from its own row of words.
+
+        Precondition: levels in 0..top; words uniform and independent of one another.
+        Postcondition: levels in 0..top, a function of level and words alone.
+        """
+
+    def unbiased(self, released: NDArray[np.int64]) -> Watts:
+        """Watts whose mean over the noise is exactly the true level's."""
+
+    def expected_error(self, level: int | None = None) -> float:
+        """Mean of |released - level| in watts; at no level, as if the range had no ends."""
+
+    def error_quantile(self, share: float, level: int | None = None) -> float:
+        """The smallest error in watts that at least `share` of the releases stay within."""
+
+    @property
+    def multiplicative_capacity(self) -> float:
+        """By how much one release can multiply an adversary's chance to guess the level."""
+
+    @property
+    def additive_capacity(self) -> float:
+        """By how much one release can add to any gain between 0 and 1."""
+
+
 def decay(domain: Domain, loss: int) -> Decimal:
     """The chance of one level more of noise, for a loss in nano-units per watt.
 
@@ -155,6 +188,27 @@ class TruncatedGeometric:
         while not within(most):
             most *= 2
         return bisect_left(range(most), True, key=within) * float(self.domain.step)  # noqa: FBT003
+
+    @property
+    def multiplicative_capacity(self) -> float:
+        """By how much one release can multiply an adversary's chance to guess the level.
+
+        The worst case over all priors and goals: the sum of the columns' largest entries, all
+        on the diagonal, `(2 + (top - 1)(1 - alpha)) / (1 + alpha)` (claim 8).
+        """
+        alpha, top = float(self.alpha), self.domain.top
+        return (2 + (top - 1) * float(1 - self.alpha)) / (1 + alpha)
+
+    @property
+    def additive_capacity(self) -> float:
+        """By how much one release can add to any gain between 0 and 1.
+
+        One less the sum of the columns' smallest entries, which lie at the far ends (claim 8).
+        """
+        alpha, top = float(self.alpha), self.domain.top
+        if top % 2 == 0:
+            return 1 - alpha ** (top // 2)
+        return 1 - 2 * alpha ** ((top + 1) // 2) / (1 + alpha)
 
     def _power(self, exponent: float) -> float:
         return math.exp(-self._rate * exponent)

@@ -11,16 +11,21 @@ from typing import Any, Literal
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO, decimal, nano
-from meteragent.privacy.mechanism import decay
+from meteragent.privacy.mechanism import Mechanism, decay, shared
 from meteragent.privacy.query import Query, query
 from meteragent.privacy.terms import Terms
-from meteragent.privacy.windows import Windows
+from meteragent.privacy.windows import Some, Windows
 
 RELEASE_SCHEMA = "meteragent.release/1"
 POLICY_SCHEMA = "meteragent.policy/1"
 DIGEST_BYTES = 16
 MOST_SLOTS = 100_000
 _TIMES = ("size", "interval", "hop", "grace", "idle", "horizon")
+
+
+Presence = Literal["public", "private"]
+OnExhausted = Literal["suppress", "partial"]
+HowMany = Literal["classes", "exact", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,8 @@ class Policy:
     """Times are in milliseconds, `budget` in nano-units per watt.
 
     Windows of length `size` start every `hop` and have a slot for every `interval`. One closes
-    `grace` after its end by the meter's own clock, or `grace + idle` by its partition's.
+    `grace` after its end by the meter's own clock, or `grace + idle` by its partition's: where
+    presence is private by its partition's alone.
     """
 
     domain: Domain
@@ -74,8 +80,12 @@ class Policy:
     budget: int
     horizon: int
     min_coverage: Decimal = Decimal(0)
-    presence: Literal["public", "private"] = "public"
-    on_exhausted: Literal["suppress", "partial"] = "suppress"
+    presence: Presence = "public"
+    on_exhausted: OnExhausted = "suppress"
+    readings: HowMany = "classes"
+    """What a release tells of how many readings its window held, where presence is public."""
+    fill_limit: int = 0
+    """For how long a slot without a reading holds the last one of its window."""
 
     def __post_init__(self) -> None:
         self._refuse_crooked_windows()
@@ -88,14 +98,20 @@ class Policy:
                 "would tell of presence, which is private",
                 'leave it out, or write presence = "public"',
             )
+        if self.presence == "private" and self.readings != "classes":
+            raise InvalidSetting("readings", "is about presence, which is private", "leave it out")
         for asked in self.questions:
             decay(self.domain, asked.nano)  # refuses what would be no noise
         self.terms  # noqa: B018 - refuses what no ledger can keep
 
     def _refuse_crooked_windows(self) -> None:
-        for field in ("grace", "idle"):
+        for field in ("grace", "idle", "fill_limit"):
             if getattr(self, field) < 0:
                 raise InvalidSetting(field, "must not be negative", 'write for example "30s"')
+        if 0 < self.fill_limit < self.interval:
+            raise InvalidSetting(
+                "fill_limit", "is below one interval, so nothing is filled", "write a longer one"
+            )
         if self.slots > MOST_SLOTS:
             raise InvalidSetting(
                 "interval", f"makes more than {MOST_SLOTS} slots", "write a longer one"
@@ -113,19 +129,37 @@ class Policy:
         """Readings per window."""
         return self.windows.slots
 
-    def closes(self, window: int) -> int:
+    def closes(self, window: Some) -> Some:
         """When a window is closed by its partition's clock, if nothing closed it before."""
         return self.windows.end(window) + self.grace + self.idle
 
     @property
+    def patience(self) -> int:
+        """How long after its end a window still takes readings of its meter's own later times.
+
+        Where presence is private, what a meter sends closes none of its windows before the
+        clock of all closes everybody's: or else when a window closes would tell who was heard.
+        """
+        return self.grace + (self.idle if self.presence == "private" else 0)
+
+    @property
+    def carried(self) -> int:
+        """For how many slots a reading is carried on."""
+        return self.fill_limit // self.interval
+
+    @property
     def needed(self) -> int:
-        """How many readings a window needs to be released where presence is public."""
+        """How many slots must hold a reading, or be filled, where presence is public."""
         return max(1, ceil(self.min_coverage * self.slots))
 
     @cached_property
     def windows(self) -> Windows:
         """From when to when they last, and which slots they have."""
         return Windows(self.size, self.hop, self.interval)
+
+    def mechanism(self, question: Question) -> Mechanism:
+        """What makes the noise on answers to one of its questions."""
+        return shared(self.domain, question.epsilon)
 
     @cached_property
     def terms(self) -> Terms:
@@ -163,6 +197,7 @@ class Policy:
             "hop_ms": self.hop,
             "presence": self.presence,
             "epsilon_per_watt": [[q.query.name, q.epsilon] for q in self.questions],
+            **({"fill": "last", "fill_limit_ms": self.fill_limit} if self.fill_limit else {}),
         }
 
     def _promised(self) -> dict[str, Any]:
@@ -175,6 +210,7 @@ class Policy:
             "budget_per_watt": f"{(Decimal(self.budget) / NANO).normalize():f}",
             "horizon_ms": self.horizon,
             "on_exhausted": self.on_exhausted,
+            **({} if self.readings == "classes" else {"readings": self.readings}),
         }
 
     def document(self) -> dict[str, Any]:
@@ -194,6 +230,8 @@ def policy_of(document: dict[str, Any]) -> Policy:
         min_coverage=Decimal(document["min_coverage"]),
         presence=document["presence"],
         on_exhausted=document["on_exhausted"],
+        readings=document.get("readings", "classes"),
+        fill_limit=document.get("fill_limit_ms", 0),
         **{name: document[f"{name}_ms"] for name in _TIMES},
     )
 

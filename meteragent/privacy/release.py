@@ -5,7 +5,7 @@ import numpy as np
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.domain import Levels, Watts
 from meteragent.privacy.entropy import Entropy, NoiseKey, Tags
-from meteragent.privacy.mechanism import Words, shared
+from meteragent.privacy.mechanism import Words
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import answer
 
@@ -22,10 +22,9 @@ class Releaser:
         outputs = [query.outputs(policy.slots) for query in self._queries]
         self.outputs = sum(outputs)
         losses = np.repeat([question.nano for question in policy.questions], outputs)
-        epsilons = {question.nano: question.epsilon for question in policy.questions}
+        mechanisms = {question.nano: policy.mechanism(question) for question in policy.questions}
         self._mechanisms = [
-            (np.flatnonzero(losses == nano), shared(policy.domain, epsilon))
-            for nano, epsilon in epsilons.items()
+            (np.flatnonzero(losses == nano), mechanism) for nano, mechanism in mechanisms.items()
         ]
 
     def release(self, tags: Tags, starts: Integers, levels: Levels) -> tuple[Watts, Watts]:

@@ -1,6 +1,12 @@
-"""What an account promises, and how it is kept small: the shape of its ring of buckets."""
+"""What an account promises, and how it is kept small: the shape of its rings of buckets.
+
+An account is a meter's, and has a ring for each of the meter's policies. Each policy spends a
+share of its own: so a month is not starved by quarter hours, and that one policy is withheld tells
+nothing of what another one found. The shares add up to what the account may lose.
+"""
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from math import gcd
 
 from meteragent.errors import InvalidSetting
@@ -15,7 +21,7 @@ MOST_BUDGET = 2**48
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an account promises: `horizon` in milliseconds, `budget` and `costs` in nano-units.
+    """What a ring promises: `horizon` in milliseconds, `budget` and `costs` in nano-units.
 
     `costs` are those of one window's queries in their configured order. A window that does
     not fit is refused whole, or with `partial` loses queries from the last one up.
@@ -87,4 +93,20 @@ class Terms:
     @property
     def reach(self) -> int:
         """From the start of a bucket to the end of its last window, in milliseconds."""
-        return self.windows.lasting(self.bucket_windows)
+        return self.windows.end(self.bucket_windows - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One policy's part of the accounts of its meters."""
+
+    name: str
+    """Of the policy: by it the ring is known again, whatever else is changed."""
+    terms: Terms
+    private: bool = False
+    """Whether it must not tell of the presence of readings."""
+
+    @property
+    def mark(self) -> int:
+        """Its name as a number: the first eight bytes of its BLAKE2b, little endian."""
+        return int.from_bytes(blake2b(self.name.encode(), digest_size=8).digest(), "little")

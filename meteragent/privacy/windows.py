@@ -108,6 +108,10 @@ class Windows:
         """The slot that a window begins with."""
         return window * self.hop_slots
 
+    def slots_between(self, window: Some, later: Some) -> Some:
+        """How many slots lie between the starts of two windows."""
+        return self.first_slot(later) - self.first_slot(window)
+
     def readings(self, length: float) -> int:
         """How many readings something can be in that takes so long, wherever it begins.
 

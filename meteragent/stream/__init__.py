@@ -2,12 +2,16 @@
 
 readings    what comes in
 releases    what goes out
-meters      which meter an id names, and which policy is that meter's
+meters      which meter an id names, and which policies are that meter's
+homes       in which partition a meter's readings come
 records     readings placed in slots
 open_slots  the slots of open windows
 strips      slots laid out straight, out of which windows are cut
+order       in which order closed windows leave, whatever batches they came in
 window      when windows close: the theory, and all the rules
-cohort      the meters of one policy: who pays, what is released
+branch      one policy: who pays, what is released
+cohort      the meters that have the same policies, and their accounts
+position    how far a partition has come
 pipeline    one partition's readings in, releases and ledger records out
 partition   what happens to a partition, and what is then to be done, as a table
 """

@@ -1,7 +1,33 @@
-"""Which meter an id names, and which policy is that meter's."""
+"""Which meter an id names, and which policies are that meter's."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from unicodedata import normalize
+
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.terms import Share
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A policy by the name that people call it, for the meters whose id begins with `prefix`."""
+
+    prefix: str
+    name: str
+    policy: Policy
+
+    @property
+    def share(self) -> Share:
+        """Its part of the accounts of these meters."""
+        return Share(self.name, self.policy.terms, self.policy.presence == "private")
+
+
+def by_prefix(assigned: Sequence[Assigned]) -> list[list[Assigned]]:
+    """The policies of each prefix, the longest one first."""
+    groups: dict[str, list[Assigned]] = {}
+    for one in sorted(assigned, key=lambda its: -len(its.prefix)):
+        groups.setdefault(one.prefix, []).append(one)
+    return [*groups.values()]
 
 
 def longest_prefix(prefixes: Sequence[str], meter: str) -> int | None:

@@ -1,10 +1,10 @@
 """Where the slots of open windows are kept: a row per meter, all meters in one array.
 
 A *hop* is what lies between two window starts. A row begins with the first hop that is not
-decided, `begin`, and holds as many slots as a window and its grace take; what lies beyond is
-not in it yet. Slots go round in it: one stands where it always stands, whatever `begin` is.
-Of each hop the row remembers the record that first touched it, because the committed offset
-may not pass a record that an open window needs.
+decided, `begin`, and holds as many slots as a window and its wait for more take; what lies
+beyond is not in it yet. Slots go round in it: one stands where it always stands, whatever
+`begin` is. Of each hop the row remembers the record that first touched it, because the committed
+offset may not pass a record that an open window needs.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class OpenSlots:
 
     def __init__(self, policy: Policy) -> None:
         self._windows = policy.windows
-        self.length = policy.windows.slots + -(-policy.grace // policy.interval)
+        self.length = policy.windows.slots + -(-policy.patience // policy.interval)
         self.hops = -(-self.length // policy.windows.hop_slots)
         """The most hops of one row that can be open at once."""
         self._levels = np.empty((0, self.length), dtype=policy.domain.dtype)
@@ -90,7 +90,7 @@ class OpenSlots:
 
     def strips(self, rows: Integers, begin: Integers, final: Integers) -> Strips:
         """What these rows hold, with room for all windows from `begin` up to `final`."""
-        widths = self._windows.first_slot(final - begin) + self.length
+        widths = self._windows.slots_between(begin, final) + self.length
         first = np.cumsum(widths) - widths
         levels = np.full(widths.sum(), ABSENT, dtype=self._levels.dtype)
         slots = stretches(levels, self.length)
@@ -105,7 +105,7 @@ class OpenSlots:
             left = np.flatnonzero(passed > step)
             self._opened[rows[left], (strips.begin[left] + step) % self.hops] = NOT_OPEN
         slots = stretches(strips.levels, self.length)
-        first = strips.first + self._windows.first_slot(passed)
+        first = strips.first + self._windows.slots_between(strips.begin, strips.final)
         for some, there, here in self._turned(strips.final):
             self._levels[rows[some], there] = slots[first[some], here]
 

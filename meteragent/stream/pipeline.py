@@ -10,45 +10,28 @@ happened: open windows are filled again by the same records, and decided ones st
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress, count
 
 import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.ledger_record import load_together
-from meteragent.stream.cohort import Assigned, Cohort, Holding
-from meteragent.stream.meters import longest_prefix, lookalikes, normal
+from meteragent.stream.branch import Branch
+from meteragent.stream.cohort import Cohort, Holding
+from meteragent.stream.meters import Assigned, by_prefix, longest_prefix, lookalikes, normal
+from meteragent.stream.order import Course
+from meteragent.stream.position import DAWN, MOST_TICKS, START, Position
 from meteragent.stream.readings import Readings, Reason, Reject
 from meteragent.stream.records import Records
 from meteragent.stream.releases import Step
-from meteragent.stream.window import Tally
+from meteragent.stream.strips import Closed
+from meteragent.stream.window import WINDOWS_AT_ONCE, Store, Tally
 
-__all__ = ["START", "Assigned", "Counts", "Holding", "Pipeline", "Position"]
+__all__ = ["DAWN", "START", "Assigned", "Counts", "Holding", "Pipeline", "Position"]
 
-DAWN = -(2**62)
-"""The clock of a partition from which nothing was read yet."""
-
-MOST_TICKS = 100
-"""More would not fit into what Kafka keeps beside an offset; no more fall into open windows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """How far a partition has come, and from where it could be rebuilt."""
-
-    offset: int
-    """The oldest record that an open window still needs; the one to commit."""
-    clock: int
-    """The partition's event time before that record."""
-    processed: int
-    """One past the last record taken in."""
-    ticks: tuple[tuple[int, int], ...] = ()
-    """(processed, clock): ticks to be repeated when so many records have been taken in again."""
-
-
-START = Position(offset=0, clock=DAWN, processed=0)
+READINGS_AT_ONCE = 2**17
+"""Of a batch; so many windows may come of them, where windows are short."""
 
 
 @dataclass(slots=True)
@@ -70,18 +53,23 @@ class Pipeline:
         max_skew: int,
         max_meters: int,
         normalise_ids: bool = False,
+        at_home: Callable[[str], bool] = lambda _: True,
         start: Position = START,
     ) -> None:
-        longest_first = sorted(assigned, key=lambda a: -len(a.prefix))
-        self._cohorts = [Cohort(a, key) for a in longest_first]
+        """`at_home`: whether a meter's readings are to come here; asked when it is first met."""
+        self._cohorts = [Cohort(its, key) for its in by_prefix(assigned)]
+        self._places = {branch: place for place, (_, branch) in enumerate(self._branches())}
+        self._presence_is_public = all(a.policy.presence == "public" for a in assigned)
         self._max_skew = max_skew
         self._max_meters = max_meters
         self._name: Callable[[str], str] = normal if normalise_ids else str
         """Of a meter, by any spelling of its id; asked once for each."""
+        self._at_home = at_home
         self._homes: dict[str, int] = {}  # spelling -> row * cohorts + cohort
         self._clock = start.clock
         self._processed = start.offset
         self._known_until = start.processed
+        self._stage = 0
         self._ticked: list[tuple[int, int]] = []
         self._announced = list(start.ticks)
         self.counts = Counts()
@@ -95,10 +83,8 @@ class Pipeline:
         for spelling, record in accounts.items():
             records.setdefault(self._name(spelling), []).append(record)
         for number, meters in self._by_cohort(records):  # none is turned away
-            cohort = self._cohorts[number]
-            cohort.ledger = load_together(cohort.policy.terms, [records[m] for m in meters])
-            self._move_in(number, meters)
-            cohort.go_on()
+            self._cohorts[number].restore(meters, [records[meter] for meter in meters])
+            self._know(number, meters, 0)
 
     def feed(self, readings: Readings) -> Iterator[Step]:
         """Take in the next records. The state is whole when the last step has been taken."""
@@ -119,20 +105,51 @@ class Pipeline:
         return counts
 
     def _feed(self, readings: Readings) -> Iterator[Step]:
+        """Take in records; by halves where much comes of them, down to the one that leaps ahead."""
+        runs = len(readings.offsets)
+        much = runs > 0 and self._makes_much(readings)
+        if much and runs > 1:
+            for half in readings.halves():
+                yield from self._feed(half)
+        else:
+            yield from self._feed_at_once(readings, leaps=much)
+
+    def _makes_much(self, readings: Readings) -> bool:
+        if len(readings.watts) > READINGS_AT_ONCE:
+            return True
+        if self._presence_is_public:  # no more windows close than hold anything
+            return False
+        clock = int(readings.ends[~readings.ahead(self._max_skew)].max(initial=self._clock))
+        since, runs = int(readings.starts.min()), len(readings.starts)
+        windows = sum(store.ahead(clock, since, runs) for store in self._stores())
+        return windows > WINDOWS_AT_ONCE
+
+    def _feed_at_once(self, readings: Readings, *, leaps: bool) -> Iterator[Step]:
         again = readings.next_offset <= self._known_until
         counts = Counts() if again else self.counts
         counts.rejects += readings.rejects
         homes = self._admit(readings, counts)
-        for cohort, records in self._records(readings, homes):
-            for closed in cohort.store.add(records, counts.tally):
-                yield cohort.decide(closed)
+        course = Course.of_tick(self._clock, self._processed)
+        self._stage += 1
+        if (homes >= 0).any():
+            admitted = homes >= 0
+            readings, homes = readings.kept(admitted), homes[admitted]
+            clocks = np.maximum(np.maximum.accumulate(readings.ends), self._clock)
+            course = course.moved(clocks, readings.offsets)
+            for cohort, branch, records in self._records(readings, homes, course):
+                if leaps:
+                    yield from self._advance(course, branch.store.over_before(records))
+                for closed in branch.store.add(records, course, counts.tally):
+                    yield self._decided(cohort, branch, closed)
+            self._clock = int(clocks[-1])
         self._processed = readings.next_offset
-        yield from self._advance()
+        yield from self._advance(course, self._clock)
 
     def tick(self, now: int) -> Iterator[Step]:
         """Let the wall clock close windows. Precondition: every record there is was fed."""
         self._clock = max(self._clock, now)
-        yield from self._advance()
+        self._stage += 1
+        yield from self._advance(Course.of_tick(self._clock, self._processed), self._clock)
 
     def announce(self, now: int) -> bool:
         """Let the wall clock close windows, but not yet: answer whether a tick is to be kept.
@@ -142,7 +159,7 @@ class Pipeline:
         same window would be released with another content. So the tick is committed first,
         with the position, and kept after that. Precondition: every record there is was fed.
         """
-        if not self._announced and any(cohort.store.due(now) for cohort in self._cohorts):
+        if not self._announced and any(store.due(now) for store in self._stores()):
             self._announced.append((self._processed, now))
         return self.announced
 
@@ -167,7 +184,7 @@ class Pipeline:
 
     def position(self) -> Position:
         """Where to go on, once everything before has been published."""
-        needed = [old for cohort in self._cohorts if (old := cohort.store.open_slots.oldest())]
+        needed = [old for store in self._stores() if (old := store.open_slots.oldest())]
         offset, clock = min(needed, default=(self._processed, self._clock))
         self._ticked = [tick for tick in self._ticked if tick[0] > offset][-MOST_TICKS:]
         ticks = (*self._ticked, *self._announced)
@@ -180,16 +197,34 @@ class Pipeline:
 
     def holdings(self) -> list[Holding]:
         """What is held for each policy, to be looked at and not to be changed."""
-        return [cohort.holding() for cohort in self._cohorts]
+        return [holding for cohort in self._cohorts for holding in cohort.holdings()]
 
-    def _advance(self) -> Iterator[Step]:
+    def _stores(self) -> Iterator[Store]:
+        return (branch.store for _, branch in self._branches())
+
+    def _branches(self) -> Iterator[tuple[Cohort, Branch]]:
         for cohort in self._cohorts:
-            for closed in cohort.store.advance(self._clock):
-                yield cohort.decide(closed)
+            for branch in cohort.branches:
+                yield cohort, branch
+
+    def _advance(self, course: Course, until: int) -> Iterator[Step]:
+        """Come to a clock: at once, or in stages where too many windows would close."""
+        clock = DAWN
+        while clock < until:
+            clock = min(store.at_once(until, clock) for store in self._stores())
+            for cohort, branch in self._branches():
+                for closed in branch.store.advance(clock, course):
+                    yield self._decided(cohort, branch, closed)
+                    self._stage += branch.store.in_order
+            self._stage += clock < until
+
+    def _decided(self, cohort: Cohort, branch: Branch, closed: Closed) -> Step:
+        step = cohort.decide(branch, closed)
+        return replace(step, place=self._places[branch], stage=self._stage)
 
     def _admit(self, readings: Readings, counts: Counts) -> Integers:
         """The home of each run, or a negative number where it has none and was rejected."""
-        future = readings.ends > readings.timestamps + self._max_skew
+        future = readings.ahead(self._max_skew)
         homes = np.where(future, _FUTURE, self._homes_of(readings.meters, future))
         for run in np.flatnonzero(homes < 0).tolist():
             reason = _REASONS[int(homes[run])]
@@ -203,14 +238,15 @@ class Pipeline:
         except KeyError:  # some are new, which is rare
             new = [m for m in dict.fromkeys(compress(meters, ~future)) if m not in homes]
             room = max(0, self._max_meters - len(homes))
-            admitted = [m for m in new if self._cohort_of(self._name(m)) is not None][:room]
+            admitted = [m for m in new if not self._obstacle(m)][:room]
             names = {meter: self._name(meter) for meter in admitted}
             unknown = dict.fromkeys(name for name in names.values() if name not in homes)
             for number, mine in self._by_cohort(unknown):
-                self._move_in(number, mine)
+                self._know(number, mine, self._cohorts[number].move_in(mine))
             homes.update((meter, homes[name]) for meter, name in names.items())
             return np.array(
-                [homes[m] if m in homes else self._refusal(m) for m in meters], dtype=np.int64
+                [homes[m] if m in homes else self._obstacle(m) or _TOO_MANY_METERS for m in meters],
+                dtype=np.int64,
             )
 
     def _by_cohort(self, meters: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
@@ -221,53 +257,52 @@ class Pipeline:
                 by_cohort[number].append(meter)
         yield from by_cohort.items()
 
-    def _move_in(self, number: int, meters: list[str]) -> None:
-        """Give new meters their rows in a cohort."""
-        first = self._cohorts[number].move_in(meters) * len(self._cohorts) + number
+    def _know(self, number: int, meters: list[str], row: int) -> None:
+        """Note the homes of meters, whose rows in a cohort begin with this one."""
+        first = row * len(self._cohorts) + number
         self._homes.update(zip(meters, count(first, len(self._cohorts)), strict=False))
 
     def _cohort_of(self, meter: str) -> int | None:
         return longest_prefix([cohort.prefix for cohort in self._cohorts], meter)
 
-    def _refusal(self, meter: str) -> int:
-        homeless = self._cohort_of(self._name(meter)) is None
-        return _NO_POLICY if homeless else _TOO_MANY_METERS
+    def _obstacle(self, meter: str) -> int | None:
+        """Why a meter that is not known yet has no business here, if it has none."""
+        name = self._name(meter)
+        if self._cohort_of(name) is None:
+            return _NO_POLICY
+        return None if self._at_home(name) else _WRONG_PARTITION
 
     def lookalikes(self) -> int:
         """How many meters it knows whose ids differ from another's by their spelling alone."""
         return lookalikes(self._homes)
 
-    def _records(self, readings: Readings, homes: Integers) -> Iterator[tuple[Cohort, Records]]:
-        """The admitted records of each cohort; moves the clock on."""
-        admitted = homes >= 0
-        if not admitted.all():
-            readings, homes = readings.chosen(admitted, [], readings.next_offset), homes[admitted]
-        if not len(homes):
-            return
-        clock = np.maximum(np.maximum.accumulate(readings.ends), self._clock)
-        before = np.concatenate([[self._clock], clock[:-1]])
-        self._clock = int(clock[-1])
+    def _records(
+        self, readings: Readings, homes: Integers, course: Course
+    ) -> Iterator[tuple[Cohort, Branch, Records]]:
+        """The records of each cohort, for each of its policies. Precondition: all were admitted."""
         rows, cohort_of = np.divmod(homes, len(self._cohorts))
         for number, cohort in enumerate(self._cohorts):
             mine = np.flatnonzero(cohort_of == number)
-            if len(mine):
+            for branch in cohort.branches if len(mine) else ():
                 records = Records(
                     rows,
                     readings.offsets,
-                    before,
+                    course.clocks[:-1],
                     readings.starts,
                     readings.intervals,
                     readings.counts,
                     np.cumsum(readings.counts) - readings.counts,
-                    cohort.store.policy.domain.levels(readings.watts),
+                    branch.policy.domain.levels(readings.watts),
                     np.zeros_like(rows),
                 )
-                yield cohort, records if len(mine) == len(homes) else records.where(mine)
+                whole = len(mine) == len(homes)
+                yield cohort, branch, records if whole else records.where(mine)
 
 
-_FUTURE, _NO_POLICY, _TOO_MANY_METERS = -1, -2, -3
+_FUTURE, _NO_POLICY, _TOO_MANY_METERS, _WRONG_PARTITION = -1, -2, -3, -4
 _REASONS = {
     _FUTURE: Reason.FUTURE,
     _NO_POLICY: Reason.NO_POLICY,
     _TOO_MANY_METERS: Reason.TOO_MANY_METERS,
+    _WRONG_PARTITION: Reason.WRONG_PARTITION,
 }

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class Reason(StrEnum):
     WRONG_SHAPE = "wrong_shape"
     """No object, or a key is missing."""
     BAD_METER = "bad_meter"
-    """`meter_id` is no string of 1 to 128 characters without control characters."""
+    """`meter_id` or `account` is no string of 1 to 128 characters without control characters."""
     BAD_TIME = "bad_time"
     """Neither milliseconds nor RFC 3339 with a zone; or outside 1970 to 9999."""
     BAD_INTERVAL = "bad_interval"
@@ -43,13 +44,15 @@ class Reason(StrEnum):
     """No policy is for this meter."""
     TOO_MANY_METERS = "too_many_meters"
     """A new meter, and the partition holds as many as it may."""
+    WRONG_PARTITION = "wrong_partition"
+    """The meter's home, as `kafka.partitioner` has it, is another partition."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reject:
+class Reject(NamedTuple):
     """One rejected record, by its coordinates only."""
 
     offset: int
+    """Where it stands in its partition, or its line in a file, from 0 on."""
     reason: Reason
 
 
@@ -103,6 +106,19 @@ class Readings:
             rejects,
             next_offset,
         )
+
+    def kept(self, runs: Mask) -> "Readings":
+        """Some of the runs, and none of the rejects."""
+        return self if runs.all() else self.chosen(runs, [], self.next_offset)
+
+    def ahead(self, skew: int) -> Mask:
+        """Which runs end later than so long after their records were written."""
+        ahead: Mask = self.ends > self.timestamps + skew
+        return ahead
+
+    def halves(self) -> Iterator["Readings"]:
+        """The first half of the runs, and the others. Precondition: there are two or more."""
+        return self.split(int(self.offsets[len(self.offsets) // 2]))
 
     def split(self, offset: int) -> Iterator["Readings"]:
         """What stands before an offset, and what from it on; whole if there is only one."""

@@ -1,9 +1,12 @@
 """What goes out, as columns: decided windows, and the accounts that paid for them."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby, repeat
+from operator import attrgetter
+from typing import NamedTuple
 
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.domain import Watts
@@ -62,15 +65,61 @@ class Releases:
         )
 
 
+class Document(NamedTuple):
+    """What is published of a window.
+
+    They sort as they are to be published: by what closed the window, and not by batches (`order`).
+    """
+
+    moment: int
+    due: int
+    place: int
+    """Of the policy, among those of the partition."""
+    end: int
+    """When the window was over: the time of its record, too."""
+    meter: str
+    text: bytes
+    policy: str
+    """By which people call it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """Windows decided together: to be published in one transaction, or not at all."""
 
+    name: str
+    """By which people call the policy."""
     releases: Releases
     accounts: list[tuple[str, bytes]]
     """The ledger record of each meter that was charged or decided."""
+    moments: Integers
+    """When each window has closed, as `order` counts it ..."""
+    dues: Integers
+    """... and when that was due."""
+    place: int = 0
+    """Of the policy, in the order in which windows of the partition's policies are closed."""
+    stage: int = 0
+    """All windows of a later stage come behind all of an earlier one; within one, they are to
+    be put in order."""
 
-    def written(self, encode: Callable[[Releases], list[bytes]]) -> list[tuple[int, str, bytes]]:
-        """Each window's start, its meter and its document, as `encode` writes them."""
+    def written(self, encode: Callable[[Releases], list[bytes]]) -> Iterator[Document]:
+        """What `encode` writes of each window."""
         releases = self.releases
-        return [*zip(releases.starts.tolist(), releases.meters, encode(releases), strict=True)]
+        return map(
+            Document._make,
+            zip(
+                self.moments.tolist(),
+                self.dues.tolist(),
+                repeat(self.place),
+                releases.ends.tolist(),
+                releases.meters,
+                encode(releases),
+                repeat(self.name),
+                strict=False,  # what is repeated has no end
+            ),
+        )
+
+
+def stages(steps: Iterable[Step]) -> Iterator[Iterator[Step]]:
+    """The steps of one stage after the other; each is to be taken before the next."""
+    return (stage for _, stage in groupby(steps, attrgetter("stage")))

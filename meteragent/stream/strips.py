@@ -1,6 +1,6 @@
 """Rows of slots laid out straight: records are put in, windows are cut out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -8,6 +8,10 @@ from meteragent.privacy.arrays import Integers, counted, stretches
 from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.windows import Windows
 from meteragent.stream.records import Places, Records, fill
+
+
+def _not_known() -> Integers:
+    return np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +22,13 @@ class Closed:
     windows: Integers
     levels: Levels
     """levels[window, slot]"""
+    moments: Integers = field(default_factory=_not_known)
+    """When each has closed, as `order` counts it ..."""
+    dues: Integers = field(default_factory=_not_known)
+    """... and when that was due, if it was not a record of its meter's that closed it."""
 
     def without_empty(self) -> "Closed":
-        """Those that hold anything."""
+        """Those that hold anything. Precondition: when they closed is not known yet."""
         holding = (self.levels != ABSENT).any(axis=1)
         if holding.all():
             return self
@@ -57,7 +65,9 @@ class Strips:
         """The windows from `begin` up to `final`."""
         counts = self.final - self.begin
         strip, nth = np.repeat(np.arange(len(counts)), counts), counted(counts)
-        first, window = self.first[strip] + self._windows.first_slot(nth), self.begin[strip] + nth
+        begin = self.begin[strip]
+        window = begin + nth
+        first = self.first[strip] + self._windows.slots_between(begin, window)
         levels = stretches(self.levels, self._windows.slots)[first]
         if self._open_to is not None:
             open_to = stretches(self._open_to, self._windows.slots)[first]

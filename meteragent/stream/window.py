@@ -7,7 +7,8 @@ A meter's window closes as soon as
 
 in the order of the records, whatever batches they come in. The clock is the newest event
 time in the partition so far; where the partition is caught up, the wall clock may be it.
-A reading whose windows have all closed is late. The first reading of a slot stays.
+Where presence is private, (b) alone counts: the windows of all meters close together, whoever
+was heard. A reading whose windows have all closed is late. The first reading of a slot stays.
 
 **One number for each record.** All that came before a record decides one thing about it:
 the first window that is still *open to* it, the largest of what its meter's own readings and
@@ -28,7 +29,7 @@ sees are calm in the end.
 The obvious twin, one reading after the other, is in the tests.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -38,6 +39,7 @@ from meteragent.privacy.arrays import Integers, Mask, begins, run_starts
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.windows import Some
 from meteragent.stream.open_slots import SPARE_ROWS, OpenSlots
+from meteragent.stream.order import NEVER, Course, OwnTime, largest_so_far, timed
 from meteragent.stream.records import NONE, Records
 from meteragent.stream.strips import Closed
 
@@ -67,8 +69,14 @@ class Tally:
 class Store:
     """The windows of one policy's meters in one partition, a row per meter."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(
+        self, policy: Policy, by_name: Callable[[Integers], Integers] = lambda rows: rows
+    ) -> None:
+        """`by_name` puts rows in the order of their meters' names."""
         self.policy = policy
+        self._by_name = by_name
+        self.in_order = False
+        """Whether what `advance` closes is in order as it comes."""
         self.open_slots = OpenSlots(policy)
         self.next = np.empty(0, dtype=np.int64)
         """The first window of each row that is not decided."""
@@ -89,7 +97,7 @@ class Store:
         """Take over from the ledger that all windows ending by `until` are decided."""
         self.next[rows] = self._windows.first_open(until)
 
-    def add(self, records: Records, tally: Tally) -> Iterator[Closed]:
+    def add(self, records: Records, course: Course, tally: Tally) -> Iterator[Closed]:
         """Take readings in; close what they close of their own meters' windows.
 
         Precondition: rows exist; the clock never falls, nor below that of earlier calls.
@@ -102,20 +110,71 @@ class Store:
             moves = self._are_of(records.rows[~calm], records.rows)
             moving = np.flatnonzero(moves)
             by_row = moving[np.argsort(records.rows[moving], kind="stable")]
-            yield from self._move(records.where(by_row), tally)
+            yield from self._move(records.where(by_row), course, tally)
             records = records.where(np.flatnonzero(~moves))
         self._put(records, tally)
 
-    def advance(self, clock: int) -> Iterator[Closed]:
-        """Close what is still open of meters that the partition's clock has left behind."""
+    def advance(self, clock: int, course: Course) -> Iterator[Closed]:
+        """Close what is still open of meters that the partition's clock has left behind.
+
+        Precondition: the clock has come so far in its course.
+        """
         reached = self._idle(clock)
         rows = self._left_behind(reached)
         self._advanced_to = max(self._advanced_to, reached)
         final = np.full(len(rows), reached)
         if self.policy.presence == "public":  # whatever is beyond what is held is empty
             final = np.minimum(final, self.next[rows] + self.open_slots.hops)
-        yield from self._close(rows, final, NONE, Tally())
+        self.in_order = self.policy.presence == "private" and len(rows) > WINDOWS_AT_ONCE
+        if self.in_order:
+            rows = self._by_name(rows)
+        for closed in self._close(rows, final, NONE, Tally()):
+            yield timed(closed, self.policy, course)
         self.next[rows] = reached
+
+    def over_before(self, record: Records) -> int:
+        """Up to where the clock may come, though not beyond the record, before it is taken in.
+
+        Windows that are over before it begins hold nothing of it. Where presence is public there
+        is no such need: what it closes of its meter comes first. Postcondition: its meter is known.
+        """
+        if self.policy.presence == "public":
+            return UNKNOWN
+        self._meet(record)
+        return min(int(record.ends[0]), int(record.starts[0]) + self.policy.patience)
+
+    def at_once(self, clock: int, come: int) -> int:
+        """Up to where to advance next on the way to a clock, so that not too many windows close.
+
+        It has come so far. Where presence is public all is one step: no more close than are held.
+        """
+        behind = self._waiting(clock)
+        if not len(behind):
+            return clock
+        first = int(self.next[behind].min())
+        if len(behind) > WINDOWS_AT_ONCE:  # one window, once all is closed that is due before it
+            due = self.policy.closes(first)
+            return min(clock, due - (come < due - 1))
+        return min(clock, self.policy.closes(first + WINDOWS_AT_ONCE // len(behind) - 1))
+
+    def ahead(self, clock: int, since: int, records: int) -> int:
+        """How many windows, that may hold nothing, come due at most on the way to a clock.
+
+        As many `records` are taken in on the way, each perhaps of a meter that is new, and none
+        from before `since`.
+        """
+        if self.policy.presence == "public":
+            return 0
+        reached, behind = self._idle(clock), self._waiting(clock)
+        of_known = len(behind) * (reached - int(self.next[behind].min(initial=NEVER)))
+        begin = max(self._advanced_to, self._windows.first_open(since - self.policy.grace))
+        return of_known + records * max(0, reached - begin)
+
+    def _waiting(self, clock: int) -> Integers:
+        """The rows of which every window is told, if any of them is due by then."""
+        if self.policy.presence == "public":
+            return np.empty(0, dtype=np.int64)
+        return self._left_behind(self._idle(clock))
 
     def due(self, clock: int) -> bool:
         """Whether `advance` would close anything."""
@@ -132,7 +191,7 @@ class Store:
 
     def _own(self, times: Integers) -> Integers:
         """The first window that readings of these times leave open of their own meter."""
-        return self._windows.first_open(times - self.policy.grace)
+        return self._windows.first_open(times - self.policy.patience)
 
     def _idle(self, clock: Some) -> Some:
         """The first window that the partition's clock leaves open of every meter."""
@@ -148,8 +207,8 @@ class Store:
             records = records.where(new)
             in_time = records.since(self._windows.start(self._idle(records.before)))
             rows, nth = np.unique(in_time.rows, return_index=True)
-            own, idle = self._own(in_time.starts[nth]), self._idle(in_time.before[nth])
-            self.next[rows] = np.maximum(own, idle)
+            first = self._windows.first_open(in_time.starts[nth] - self.policy.grace)
+            self.next[rows] = np.maximum(first, self._idle(in_time.before[nth]))
 
     def _are_calm(self, records: Records) -> Mask:
         """Which are seen by all their windows and close none, if all so far of their meter are."""
@@ -173,7 +232,7 @@ class Store:
         if len(calm.rows):
             tally.count(*self.open_slots.put(calm, self.next[calm.rows]))
 
-    def _move(self, records: Records, tally: Tally) -> Iterator[Closed]:
+    def _move(self, records: Records, course: Course, tally: Tally) -> Iterator[Closed]:
         """Take in all records of some meters. Precondition: sorted by row, in their order."""
         records = self._numbered(records)
         in_time = records.since(self._windows.start(records.open_to))
@@ -184,13 +243,15 @@ class Store:
         rows = in_time.rows[first]
         closing = final > self.next[rows]
         seen = in_time.where(np.flatnonzero(~calm))
-        yield from self._close(rows[closing], final[closing], seen, tally)
+        own = OwnTime.of(records.rows, self._own(records.ends), records.offsets)
+        for closed in self._close(rows[closing], final[closing], seen, tally):
+            yield timed(closed, self.policy, course, own)
         self._put(in_time.where(np.flatnonzero(calm)), tally)
 
     def _numbered(self, records: Records) -> Records:
         """The same, with the first window that is open to each. Precondition: sorted by row."""
         first, begin = begins(records.rows), self.next[records.rows]
-        reached = np.maximum(begin, _largest_so_far(self._own(records.ends), first))
+        reached = np.maximum(begin, largest_so_far(self._own(records.ends), records.rows))
         earlier = np.where(first, begin, np.concatenate([begin[:1], reached[:-1]]))
         return replace(records, open_to=np.maximum(earlier, self._idle(records.before)))
 
@@ -226,9 +287,8 @@ class Store:
         self, rows: Integers, begin: Integers, reach: Integers, records: Records, tally: Tally
     ) -> Iterator[Closed]:
         """Put records into strips of these rows, and cut out the windows up to `reach`."""
-        windows = reach - begin
-        slots = self._windows.first_slot(windows) + self.open_slots.length
-        part = np.cumsum(windows) // WINDOWS_AT_ONCE + np.cumsum(slots) // SLOTS_AT_ONCE
+        slots = self._windows.slots_between(begin, reach) + self.open_slots.length
+        part = np.cumsum(reach - begin) // WINDOWS_AT_ONCE + np.cumsum(slots) // SLOTS_AT_ONCE
         cuts = np.flatnonzero(np.diff(part)) + 1
         for low, high in pairwise([0, *cuts.tolist(), len(rows)]):
             strips = self.open_slots.strips(rows[low:high], begin[low:high], reach[low:high])
@@ -246,11 +306,3 @@ class Store:
             closed = closed.without_empty()
         if len(closed.rows):
             yield closed
-
-
-def _largest_so_far(values: Integers, first: Mask) -> Integers:
-    """The largest value up to here since the last `first` one."""
-    low = values.min()
-    lift = np.cumsum(first) * (values.max() - low + 1)
-    largest: Integers = np.maximum.accumulate(values + lift) - lift
-    return largest

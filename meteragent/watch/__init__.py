@@ -1,10 +1,12 @@
 """What watches an agent: events become metrics and log lines, and a page shows how it is.
 
 events      what happens, told once
+watched     what an agent is asked
 series, gauges    what is counted, and what is looked at when somebody asks
 balances    where budgets stand
 recent      what happened lately
 metrics     events -> counters, log lines
+remarks     errors of Kafka's clients, in words of ours
 log, trace  lines that hold no reading
 http_message, web, status    the page for people, and how it is served
 notify      the service manager is told that there is progress

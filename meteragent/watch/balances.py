@@ -118,10 +118,18 @@ class Balances:
 
 
 def _next_window(holding: Holding, clock: int) -> int:
-    """The start of the window that is to be paid for next."""
+    """The start of the window that is to be paid for next.
+
+    Where presence is private that is the first one that is not due: the newest one would tell
+    when somebody was heard.
+    """
+    policy = holding.policy
     head = int(holding.ledger.head[: holding.meters].max(initial=NEVER))
-    windows = holding.policy.windows
-    return max(0, windows.start(windows.newest(clock)), head * holding.policy.terms.bucket)
+    windows = policy.windows
+    newest = windows.newest(clock)
+    if policy.presence == "private":
+        newest = windows.first_open(clock - policy.grace - policy.idle)
+    return max(0, windows.start(newest), head * policy.terms.bucket)
 
 
 def _counted(holding: Holding, now: int) -> Standing:

@@ -13,38 +13,43 @@ from meteragent.stream.releases import Withheld
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionMoved:
-    """A partition has come to another state."""
+class OfPartition:
+    """Something that happened to one partition."""
 
     partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionMoved(OfPartition):
+    """A partition has come to another state."""
+
     state: State
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionFailed:
+class PartitionFailed(OfPartition):
     """Something went wrong; the partition is built anew after a while."""
 
-    partition: int
     error: BaseException
     retry_in: float
+    """Seconds until it begins anew."""
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionRestored:
+class PartitionRestored(OfPartition):
     """Accounts and position were read back from Kafka."""
 
-    partition: int
     meters: int
     seconds: float
+    """What that took."""
     lost: int
     """Records that open windows needed, but that Kafka does not hold any more."""
 
 
 @dataclass(frozen=True, slots=True)
-class BatchTaken:
+class BatchTaken(OfPartition):
     """Records were taken in."""
 
-    partition: int
     records: int
     accepted: int
     late: int
@@ -53,10 +58,9 @@ class BatchTaken:
 
 
 @dataclass(frozen=True, slots=True)
-class WindowsDecided:
+class WindowsDecided(OfPartition):
     """Windows of one policy have closed and were paid for, or withheld."""
 
-    partition: int
     policy: str
     """Its id."""
     windows: int
@@ -71,19 +75,18 @@ class WindowsDecided:
 
 
 @dataclass(frozen=True, slots=True)
-class TransactionEnded:
-    """Releases, ledger and position were committed."""
-
-    partition: int
-    windows: int
-    seconds: float
+class TransactionAbandoned(OfPartition):
+    """A transaction was left open; whoever has the partition next aborts it."""
 
 
 @dataclass(frozen=True, slots=True)
-class TransactionAbandoned:
-    """A transaction was left open; whoever has the partition next aborts it."""
+class TransactionEnded(OfPartition):
+    """Releases, ledger and position were committed."""
 
-    partition: int
+    windows: int
+    """How many are published by it, or said to be withheld."""
+    seconds: float
+    """From handing the records over to the end of the commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +97,43 @@ class Rebalanced:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentFailed:
-    """Kafka cannot be used at all; the agent starts over after a while."""
+class TriedAgain:
+    """Something went wrong that is tried again after a while."""
 
     error: BaseException
     retry_in: float
+    """Seconds until then."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFailed(TriedAgain):
+    """Kafka cannot be used at all: the agent starts over."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockCompared:
+    """This machine's clock and the brokers' have begun to differ, differ otherwise, or agree."""
+
+    ahead: float
+    """By how many seconds, at least, this machine's is ahead; a negative number if it is behind."""
+    most: float
+    """By how many they may differ."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether they differ by no more than they may."""
+        return abs(self.ahead) <= self.most
+
+
+@dataclass(frozen=True, slots=True)
+class ClockFailed(TriedAgain):
+    """The brokers' time could not be learned: they are asked for it again."""
 
 
 Occurrence = (
     AgentFailed
+    | ClockCompared
+    | ClockFailed
     | PartitionMoved
     | PartitionFailed
     | PartitionRestored

@@ -6,7 +6,6 @@ meter.
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol
 
 from prometheus_client.core import (
     GaugeHistogramMetricFamily,
@@ -20,41 +19,13 @@ from meteragent.explain.document import Answer
 from meteragent.explain.explain import answers
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.policy import Policy
-from meteragent.stream.pipeline import DAWN, Pipeline
+from meteragent.stream.pipeline import DAWN
 from meteragent.watch.balances import NOBODY, Balances, Standing
 from meteragent.watch.recent import Recent
+from meteragent.watch.watched import Watched
 
 TENTHS = range(10, 101, 10)
 _SECOND = 1000
-
-
-class Watched(Protocol):
-    """What is asked of an agent."""
-
-    @property
-    def ready(self) -> bool:
-        """Whether every partition of its is running."""
-
-    @property
-    def alive(self) -> bool:
-        """Whether it gets on."""
-
-    @property
-    def stood_still(self) -> float:
-        """For how many seconds it has not."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Of its noise key."""
-
-    def pipelines(self) -> Mapping[int, Pipeline]:
-        """Partition -> its windows and accounts, of those that run."""
-
-    def lags(self) -> Mapping[int, int]:
-        """Partition -> records that are not read yet, as far as known."""
-
-    def blocked(self) -> Mapping[int, tuple[int, float]]:
-        """Partition -> those of them that a transaction upstream holds back, for how long."""
 
 
 def exhaustion(policy: Policy, standing: Standing, asking: float) -> float:
@@ -89,6 +60,8 @@ class Present:
         self, guarantees: Mapping[str, Guarantee], agent: Watched, fleet: Balances, recent: Recent
     ) -> None:
         self._guarantees = guarantees
+        self._public = {g.name for g in guarantees.values() if g.policy.presence == "public"}
+        """The policies under which anybody may learn which readings are absent."""
         self._agent = agent
         self._fleet = fleet
         self._recent = recent
@@ -113,13 +86,36 @@ class Present:
             "For how long the loop, the brokers or a due commit have let wait for them.",
             agent.stood_still,
         )
+        yield from self._clocks()
+
+    def _clocks(self) -> Iterator[Metric]:
+        clocks = self._agent.clocks
+        yield _one(
+            "clock_ahead_seconds",
+            "By how much this machine's clock is ahead of the brokers', at least.",
+            clocks.ahead,
+        )
+        yield _one(
+            "clock_age_seconds",
+            "How long ago the brokers' time was learned; it is asked for once a second.",
+            clocks.age,
+        )
+        yield _one(
+            "clock_trusted",
+            "Whether the clock closes windows: the brokers' is known, and this machine's agrees.",
+            clocks.trusted,
+        )
 
     def _partitions(self) -> Iterator[Metric]:
-        clock = _by("partition_event_time_seconds", "The newest event time read.", "partition")
+        clock = _by(
+            "partition_event_time_seconds",
+            "The newest event time read; where presence is private, it is not told.",
+            "partition",
+        )
         done = _by("partition_processed_offset", "One past the last record taken in.", "partition")
         lag = _by("partition_lag_records", "Records after the last one taken in.", "partition")
         for partition, pipeline in sorted(self._agent.pipelines().items()):
-            if pipeline.clock != DAWN:
+            if pipeline.clock != DAWN and len(self._public) == len(self._guarantees):
                 clock.add_metric([str(partition)], pipeline.clock / _SECOND)
             done.add_metric([str(partition)], pipeline.position().processed)
         for partition, records in sorted(self._agent.lags().items()):
@@ -150,7 +146,10 @@ class Present:
                 ("meters_exhausted", "Meters that cannot pay for their next window."),
                 ("meters_low_budget", "Meters with a tenth of their budget or less."),
                 ("meter_memory_bytes", "What a meter takes in arrays."),
-                ("windows_open", "Windows not yet decided that hold readings."),
+                (
+                    "windows_open",
+                    "Windows not yet decided that hold readings, where presence is public.",
+                ),
                 (
                     "budget_exhaustion_seconds",
                     "Until a tenth of the meters cannot pay, at the present rate.",
@@ -167,7 +166,8 @@ class Present:
             standing = standings.get(digest, NOBODY)
             asking = self._recent.asking(guarantee.name)
             for name, value in _account(guarantee.policy, standing, asking).items():
-                per_policy[name].add_metric([guarantee.name], value)
+                if name != "windows_open" or guarantee.name in self._public:
+                    per_policy[name].add_metric([guarantee.name], value)
             remaining.add_metric(
                 [guarantee.name], *_shares(standing, standing.left / guarantee.policy.budget)
             )

@@ -19,10 +19,13 @@ from types import TracebackType
 from typing import Any, Literal, TextIO
 
 import structlog
+from aiokafka.errors import KafkaError
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from meteragent.watch import trace
+from meteragent.watch.remarks import remark
 
+_Place = tuple[str, str, int]
 Level = Literal["debug", "info", "warning", "error"]
 
 FIELDS = {
@@ -53,13 +56,14 @@ FIELDS = {
     "attempt": "the how-manieth",
     "seconds": "how long it took",
     "retry_in": "seconds until the next attempt",
+    "ahead": "seconds that this machine's clock is ahead of the brokers', at least",
     "signal": "of the operating system",
     "servers": "of the configuration",
     "address": "where the status page listens",
     "version": "of the program",
     # what went wrong
     "error": "the type of an exception",
-    "message": "its text, if it is one of ours",
+    "message": "what it means, in words of ours",
     "because": "the types of its causes",
     "at": "the frames that it passed",
     "logger": "the library that said it",
@@ -70,6 +74,10 @@ FIELDS = {
 HIDDEN = "…"
 WITHHELD = "message of a library withheld"
 REPEAT_SECONDS = 1.0
+LASTING_SECONDS = 3.0
+"""What is retried for longer is said ..."""
+OVER_SECONDS = 10.0
+"""... and over when it was not heard of for as long."""
 _LITERAL_TEMPLATES = ("aiokafka",)
 
 
@@ -121,16 +129,22 @@ class _Lines:
 class _Libraries(logging.Handler):
     """Takes what libraries say, without what they quote, and not the same all the time.
 
-    While brokers are away, aiokafka says so hundreds of times a second.
+    While brokers are away, aiokafka says so hundreds of times a second. Of an error that it gets
+    over by trying again it speaks at the first try, as at the first transaction of any broker that
+    is new: that is passed on if it lasts.
     """
 
     def __init__(self, level: int, names: frozenset[str]) -> None:
         super().__init__(level)
         self._names = names
-        self._said: dict[tuple[str, str, int], float] = {}
+        self._said: dict[_Place, float] = {}
+        self._heard: dict[_Place, tuple[float, float]] = {}
+        """When an error that may pass was heard of first, and last."""
 
     def emit(self, record: logging.LogRecord) -> None:
         place = (record.name, record.module, record.lineno)
+        if _may_pass(record) and not self._lasts(place, record.created):
+            return
         if abs(record.created - self._said.get(place, 0.0)) < REPEAT_SECONDS:
             return
         self._said[place] = record.created
@@ -141,6 +155,13 @@ class _Libraries(logging.Handler):
             where=f"{record.module}:{record.lineno}",
             exc_info=record.exc_info,
         )
+
+    def _lasts(self, place: _Place, now: float) -> bool:
+        first, last = self._heard.get(place, (now, now))
+        if abs(now - last) > OVER_SECONDS:
+            first = now
+        self._heard[place] = first, now
+        return abs(now - first) >= LASTING_SECONDS
 
     def _event(self, record: logging.LogRecord) -> str:
         if record.name.partition(".")[0] not in _LITERAL_TEMPLATES:
@@ -166,10 +187,20 @@ class _Libraries(logging.Handler):
         return quoted if known else HIDDEN
 
 
+def _may_pass(record: logging.LogRecord) -> bool:
+    """Whether it is about an error of Kafka's after which the same call may work."""
+    arguments = record.args if isinstance(record.args, tuple) else ()
+    kinds = (one if isinstance(one, type) else type(one) for one in arguments)
+    return any(issubclass(kind, KafkaError) and getattr(kind, "retriable", False) for kind in kinds)
+
+
 def _describe_exception(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     given = event.pop("exc_info", None)
     error = sys.exception() if given is True else given[1] if isinstance(given, tuple) else given
-    return {**event, **trace.described(error)} if error else event
+    if error is None:
+        return event
+    words = {"message": known} if (known := remark(error)) else {}
+    return {**event, **words, **trace.described(error)}
 
 
 def _show_listed(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

@@ -20,9 +20,10 @@ from meteragent.stream.releases import Withheld
 from meteragent.watch import events as e
 from meteragent.watch import trace
 from meteragent.watch.balances import Balances
-from meteragent.watch.gauges import Constants, Present, Watched
+from meteragent.watch.gauges import Constants, Present
 from meteragent.watch.recent import Mishap, Recent
 from meteragent.watch.series import STATES, Series
+from meteragent.watch.watched import Watched
 
 HOUR = 3600.0
 _STEADY = {State.RUNNING, State.COMMITTING}
@@ -42,7 +43,7 @@ class Monitor:
         """Of each partition of ours."""
         guarantees = self.guarantees.values()
         self.series = Series({guarantee.name: guarantee.losses for guarantee in guarantees})
-        self._presence_is_public = all(g.policy.presence == "public" for g in guarantees)
+        self.presence_is_public = all(g.policy.presence == "public" for g in guarantees)
         self._uncommitted: dict[int, deque[e.WindowsDecided]] = {}
         """Of each partition, what waits for its commit."""
         self._late = 0
@@ -74,14 +75,10 @@ class Monitor:
                 self._moved(partition, state)
             case e.PartitionRestored():
                 self._restored(event)
-            case e.PartitionFailed(partition, error, retry_in):
-                self._failed("partition", error)
-                _log.error(
-                    "partition failed", partition=partition, exc_info=error, retry_in=retry_in
-                )
-            case e.AgentFailed(error, retry_in):
-                self._failed("agent", error)
-                _log.error("agent failed", exc_info=error, retry_in=retry_in)
+            case e.PartitionFailed() | e.AgentFailed() | e.ClockFailed():
+                self._failed(event)
+            case e.ClockCompared(ahead):
+                self._compared(ahead, agrees=event.agrees)
             case e.Rebalanced(partitions):
                 self.series.rebalances.inc()
                 _log.info("rebalanced", partitions=partitions)
@@ -92,7 +89,7 @@ class Monitor:
             self.series.rejects.labels(reason.value).inc(count)
         now = self._wall()
         self.recent.bin(now).records += event.records
-        if self._presence_is_public:  # else which slots hold a reading is a secret
+        if self.presence_is_public:  # else which slots hold a reading is a secret
             self.series.readings.labels("late").inc(event.late)
             self.series.readings.labels("accepted").inc(event.accepted)
             self.series.readings.labels("duplicate").inc(event.duplicate)
@@ -152,6 +149,12 @@ class Monitor:
         spent = float(guarantee.epsilon(sum(event.spent.values())))
         self.recent.add(now, policy, event, spent)
 
+    def _compared(self, ahead: float, *, agrees: bool) -> None:
+        if agrees:
+            _log.info("clock agrees with the brokers' again", ahead=round(ahead, 3))
+        else:
+            _log.error("clock differs from the brokers'", ahead=round(ahead, 3))
+
     def _moved(self, partition: int, state: State) -> None:
         before = self.states.get(partition)
         self.states[partition] = state
@@ -180,7 +183,20 @@ class Monitor:
             records=event.lost,
         )
 
-    def _failed(self, where: str, error: BaseException) -> None:
+    def _failed(self, event: e.PartitionFailed | e.AgentFailed | e.ClockFailed) -> None:
+        error, retry_in = event.error, event.retry_in
+        match event:
+            case e.PartitionFailed(partition):
+                where = "partition"
+                _log.error(
+                    "partition failed", partition=partition, exc_info=error, retry_in=retry_in
+                )
+            case e.AgentFailed():
+                where = "agent"
+                _log.error("agent failed", exc_info=error, retry_in=retry_in)
+            case e.ClockFailed():
+                where = "clock"
+                _log.error("clock failed", exc_info=error, retry_in=retry_in)
         self.series.failures.labels(where, _kind(error)).inc()
         place = next(reversed(trace.frames(error.__traceback__)), "")
         self.recent.mishaps.append(Mishap(self._wall(), where, trace.kind(error), place))

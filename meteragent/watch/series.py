@@ -124,7 +124,7 @@ class Series:
         self.failures = self._counter(
             "failures",
             "Errors after which something started over.",
-            where=("partition", "agent"),
+            where=("partition", "agent", "clock"),
             kind=KINDS,
         )
         self.partitions = Gauge(

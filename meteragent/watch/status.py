@@ -26,9 +26,10 @@ from meteragent.explain.guarantee import Guarantee
 from meteragent.stream.partition import State
 from meteragent.stream.pipeline import DAWN
 from meteragent.watch.balances import NOBODY
-from meteragent.watch.gauges import TENTHS, Watched, exhaustion
+from meteragent.watch.gauges import TENTHS, exhaustion
 from meteragent.watch.http_message import Request, Response, packed
 from meteragent.watch.metrics import Monitor
+from meteragent.watch.watched import Clocks, Watched
 from meteragent.watch.web import Page
 
 TEXT = "text/plain; charset=utf-8"
@@ -113,6 +114,9 @@ class Status:
         if agent.ready:
             nothing = "Waiting: the group gave no partition to this instance."
             return _said("running", f"Running: {share}." if states else nothing)
+        if steady == len(states) and not agent.clocks.trusted:
+            problem = _of_clocks(agent.clocks)
+            return _said("untimely", f"Not ready: {problem}; only readings close windows.")
         if states:
             return _said("starting", f"Getting ready: {share} running.")
         return _said("starting", "Not ready: waiting for Kafka or the consumer group.")
@@ -123,7 +127,9 @@ class Status:
         rows = []
         for number, state in sorted(self._monitor.states.items()):
             pipeline = pipelines.get(number)
-            seen = pipeline.clock / 1000 if pipeline and pipeline.clock != DAWN else None
+            seen = None
+            if pipeline and pipeline.clock != DAWN and self._monitor.presence_is_public:
+                seen = pipeline.clock / 1000
             rows.append(
                 {
                     "partition": number,
@@ -167,6 +173,14 @@ class Status:
             "windows": totals["windows"],
             "suppressed": totals["suppressed"],
         }
+
+
+def _of_clocks(clocks: Clocks) -> str:
+    """Why the clock closes no windows."""
+    if clocks.differs:
+        way = "ahead of" if clocks.ahead > 0 else "behind"
+        return f"this machine's clock is {abs(clocks.ahead):,.0f} s {way} the brokers'"
+    return f"the brokers' time has not been learned for {clocks.age:,.0f} s"
 
 
 def page() -> Response:

@@ -41,7 +41,7 @@ class Published:
 
     def __post_init__(self) -> None:
         """Nothing yet."""
-        [self.policy] = self.config.policies.values()
+        [self.policy] = self.config.policies
         self._rows = {home: row for row, home in enumerate(self.street.homes)}
         shape = (len(self._rows), DAY // self.policy.hop)
         self.values, self.unbiased = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -162,8 +162,9 @@ def _scrape(metrics: str, published: Published, counts: Counts) -> None:
     counts.readings = int(total("readings_total", 'outcome="accepted"'))
     counts.released = int(total("windows_released_total"))
     counts.withheld = int(total("windows_suppressed_total"))
-    [settings] = published.config.policy
-    counts.spent = total("epsilon_spent_total") / float(settings.budget) / len(published.values)
+    [guarantee] = published.config.guarantees.values()
+    budget = float(guarantee.epsilon(guarantee.policy.budget))
+    counts.spent = total("epsilon_spent_total") / budget / len(published.values)
     counts.lag = int(total("partition_lag_records"))
 
 

@@ -7,6 +7,7 @@
     python -m simulations.fleet load --help       fill a topic with a fleet's records
     python -m simulations.fleet measure --help    the agent from Kafka to Kafka: rates, restart
     python -m simulations.fleet delay --help      from the record that closes to the release
+    python -m simulations.fleet soak --help       an hour: do memory, descriptors and lag stay?
     python -m simulations.fleet stages --help     where a reading's microseconds go
 
 Targets: at most 1 KiB per meter; the ledger restored in at most three bare reads of its topic;
@@ -28,7 +29,7 @@ MOST_BYTES = 1024
 MOST_RATIO = 3.0
 MOST_PAUSE = 0.5
 AT_ONCE = 100_000
-COMMANDS = ("load", "measure", "delay", "stages")
+COMMANDS = ("load", "measure", "delay", "soak", "stages")
 
 
 def main(arguments: list[str]) -> int:

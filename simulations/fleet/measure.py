@@ -88,7 +88,7 @@ async def measure(broker: Broker, case: Case, home: Path) -> Found:
     trouble = fleet.trouble
     readings = (1 - trouble.gap) * (1 + trouble.twice) * case.meters * case.window / INTERVAL
     task = Task(broker, case.topic, case.partitions, case.meters, readings, case.waves, seconds=300)
-    port = _free_port()
+    port = free_port()
     setting = Setting(window=case.window, port=port)
     file, output = await prepare(bootstrap, case.topic, case.partitions, home, setting)
     files = [file, *(_beside(file, nth) for nth in range(1, case.instances))]
@@ -116,7 +116,8 @@ def _beside(file: Path, nth: int) -> Path:
     return other
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """One that nobody listens on."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])

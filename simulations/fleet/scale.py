@@ -52,7 +52,9 @@ def household_policy() -> Policy:
 
 def pipeline(meters: int) -> Pipeline:
     """An empty one for so many meters."""
-    return Pipeline([Assigned("", household_policy())], KEY, max_skew=10_000, max_meters=meters)
+    return Pipeline(
+        [Assigned("", "all", household_policy())], KEY, max_skew=10_000, max_meters=meters
+    )
 
 
 def rounds(meters: int, begin: int, count: int, seed: int) -> Iterator[Readings]:
@@ -122,7 +124,7 @@ async def measure_restore(bootstrap: str, meters: int, repeats: int = 3) -> Rest
     for _ in range(repeats):
         bare.append(await _timed_bare_read(kafka))
         begun = time.perf_counter()
-        accounts = await restore.accounts(Clients(kafka), 0)
+        accounts, *_ = await restore.accounts(Clients(kafka), 0)
         one = pipeline(meters)
         await asyncio.to_thread(one.restore, accounts)
         whole.append(time.perf_counter() - begun)
@@ -142,7 +144,7 @@ async def _write_accounts(kafka: Kafka, meters: int) -> None:
         for _ in one.feed(batch):
             pass
     for step in one.tick(3 * WINDOW):
-        records = [(meter.encode(), account) for meter, account in step.accounts]
+        records = [(meter.encode(), account, None) for meter, account in step.accounts]
         await asyncio.gather(*await send(writer, kafka.ledger, 0, records))
     await writer.commit_transaction()
     await clients.close(writer)

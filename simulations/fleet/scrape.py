@@ -21,6 +21,7 @@ from meteragent.config.load import from_document
 from meteragent.privacy.ledger import Ledger
 from meteragent.stream.pipeline import Holding, Pipeline, Position
 from meteragent.watch.metrics import Monitor
+from meteragent.watch.watched import Clocks
 
 MOST_SECONDS = 0.1
 BEHIND = (0, 1, 7, 24, 48, 72, 95)
@@ -44,7 +45,7 @@ CONFIG = from_document(
     Path(),
     {},
 )
-[POLICY] = CONFIG.policies.values()
+[POLICY] = CONFIG.policies
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Silent:
     ready = alive = True
     stood_still = 0.0
     fingerprint = ""
+    clocks = Clocks()
 
     def pipelines(self) -> dict[int, Pipeline]:
         """What is asked of a pipeline, its one partition answers."""

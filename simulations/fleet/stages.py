@@ -22,6 +22,7 @@ from typing import TypeVar
 
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
+from meteragent.stream.branch import Branch
 from meteragent.stream.cohort import Cohort
 from meteragent.stream.releases import Step
 from meteragent.stream.strips import Closed
@@ -72,8 +73,8 @@ def measure(given: list[Batch], meters: int) -> tuple[dict[str, float], int, int
     one, readings, releases = pipeline(meters), 0, 0
     decide = Cohort.decide
 
-    def timed(self: Cohort, closed: Closed) -> Step:
-        return clock.of("decide", lambda: decide(self, closed))
+    def timed(self: Cohort, branch: Branch, closed: Closed) -> Step:
+        return clock.of("decide", lambda: decide(self, branch, closed))
 
     Cohort.decide = timed  # type: ignore[method-assign]
     try:

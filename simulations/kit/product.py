@@ -89,7 +89,7 @@ def release(traces: Sequence[Trace], policy: Policy, key: NoiseKey) -> list[Rele
         raise ValueError(message)
     outputs = sum(q.query.outputs(policy.slots) for q in policy.questions)
     released = [_nothing(trace, policy, outputs) for trace in traces]
-    pipeline = Pipeline([Assigned("", policy)], key, max_skew=0, max_meters=len(traces))
+    pipeline = Pipeline([Assigned("", "all", policy)], key, max_skew=0, max_meters=len(traces))
     for releases in _steps(pipeline, traces):
         starts = releases.starts // policy.size
         granted = np.arange(outputs) < _columns(releases)[:, np.newaxis]

@@ -32,7 +32,7 @@ from meteragent.files.source import Source
 from meteragent.formats.csv_header import Columns
 from meteragent.formats.encoder import Encoder
 from meteragent.formats.lines import TableOptions, decoder_of
-from meteragent.formats.times import Moments
+from meteragent.formats.times import TimeFormat
 from meteragent.privacy.entropy import KEY_BYTES, NoiseKey
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ POLICY = {
     "epsilon": "1",
     "budget": "192",
 }
-MAPPING = TableOptions(Columns(), Moments("unix_ms"), given=False)
+MAPPING = TableOptions(Columns(), TimeFormat("unix_ms"), given=False)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,9 @@ from meteragent.kafka import agent
 from meteragent.kafka.clients import BATCH_BYTES, Clients, connection
 from meteragent.privacy.domain import ABSENT, Watts
 from meteragent.privacy.query import answer
-from meteragent.stream import cohort, pipeline
+from meteragent.stream import pipeline
+from meteragent.stream.branch import Branch
+from meteragent.stream.cohort import Cohort
 from meteragent.stream.releases import Releases, Step, Withheld
 from meteragent.stream.strips import Closed
 
@@ -75,20 +77,22 @@ def at_least_once() -> None:
     vars(agent)["Clients"] = PlainClients
 
 
-class ExactCohort(cohort.Cohort):
+class ExactCohort(Cohort):
     """Answers the same questions of the same windows: no charge, no noise, no accounts."""
 
-    def decide(self, closed: Closed) -> Step:
+    def decide(self, branch: Branch, closed: Closed) -> Step:
         """As a plain stream processor would."""
-        starts = self.policy.windows.start(closed.windows)
+        policy = branch.policy
+        starts = policy.windows.start(closed.windows)
         present: Mask = closed.levels != ABSENT
-        queries = tuple(question.query for question in self.policy.questions)
-        values: Watts = self.policy.domain.watts(answer(queries, closed.levels))
+        queries = tuple(question.query for question in policy.questions)
+        values: Watts = policy.domain.watts(answer(queries, closed.levels))
         granted: Integers = np.full(len(starts), len(queries))
         meters = [self.meters[row] for row in closed.rows.tolist()]
         withheld = [Withheld.NOTHING] * len(meters)
         columns = (starts, granted, withheld, present, values, values)
-        return Step(Releases(self.policy, meters, *columns), [])
+        releases = Releases(policy, meters, *columns)
+        return Step(branch.name, releases, [], closed.moments, closed.dues)
 
 
 def exact() -> None:

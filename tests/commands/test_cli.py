@@ -16,7 +16,7 @@ import pytest
 
 from meteragent import __version__, errors
 from meteragent.cli import main
-from meteragent.commands.exits import CODES, Exit, code_of
+from meteragent.commands.exit_codes import CODES, Exit, code_of
 from meteragent.commands.schema import SCHEMAS
 from meteragent.config.reference import reference
 from meteragent.errors import BrokerRefused, LedgerDamaged, MeterAgentError, TopicsUnfit
@@ -163,6 +163,26 @@ def test_a_wrong_command_line_is_told_with_its_usage(arguments: list[str], capsy
 def test_the_version_is_told(capsys: Said) -> None:
     assert main(["--version"]) == Exit.OK
     assert capsys.readouterr().out == f"meteragent {__version__}\n"
+
+
+def test_codes_are_what_scripts_have_learnt() -> None:
+    assert {code.name: code.value for code in Exit} == {
+        "OK": 0,
+        "BUG": 1,
+        "USAGE": 2,
+        "CONFIGURATION": 3,
+        "KEY": 4,
+        "UNAVAILABLE": 5,
+        "DENIED": 6,
+        "DATA": 7,
+        "FILE": 8,
+        "TOPICS": 9,
+        "LOST": 10,
+        "OWNER": 11,
+        "SUPERSEDED": 12,
+        "INTERRUPTED": 130,
+        "PIPE": 141,
+    }
 
 
 @pytest.mark.parametrize(
@@ -319,3 +339,42 @@ def test_ctrl_c_ends_without_a_traceback(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (Exit.INTERRUPTED, "")
+
+
+def test_a_signal_while_the_agent_is_still_being_loaded_ends_it_well(directory: Path) -> None:
+    """Nothing is there to be drained yet; a service manager takes another end for a failure."""
+    with subprocess.Popen(  # noqa: S603 - our own program
+        [*PROGRAM, "run", "-c", str(directory / "agent.toml")],
+        env=ENVIRONMENT,
+        stderr=subprocess.PIPE,
+    ) as process:
+        loaded = Path(f"/proc/{process.pid}/maps")
+        while "numpy" not in loaded.read_text():
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (Exit.OK, b"")
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_an_agent_says_why_it_ends_as_it_says_everything(directory: Path, form: str) -> None:
+    (directory / "noise.key").unlink()
+    done = subprocess.run(  # noqa: S603 - our own program
+        [*PROGRAM, "run", "-c", str(directory / "agent.toml")],
+        env={**ENVIRONMENT, "METERAGENT__LOG__FORMAT": form},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == Exit.KEY
+    [line] = done.stderr.splitlines()
+    if form == "console":
+        assert line.startswith("meteragent: noise key ")
+    else:
+        told = json.loads(line)
+        assert (told["event"], told["level"], told["error"]) == (
+            "agent ended",
+            "error",
+            "KeyRefused",
+        )
+        assert told["message"].startswith("noise key ")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from meteragent.cli import main
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.commands.parser import parser
 from meteragent.commands.shells import SHELLS, Place, places, script
 

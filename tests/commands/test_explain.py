@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from meteragent.cli import main
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.commands.explain import explanations, text
 from meteragent.config import load
 from meteragent.explain.document import explanation_schema

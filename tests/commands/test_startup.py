@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import given
+
 EXAMPLE = Path(__file__).resolve().parents[2] / "deploy" / "agent.toml"
-KEY = {"METERAGENT__AGENT__KEY": bytes(range(32)).hex()}
+KEY = {"METERAGENT__AGENT__KEY": given.KEY.to_hex()}
 
 
 def processor_seconds(*arguments: str) -> float:

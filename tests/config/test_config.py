@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.config import Agent, Config, Http, keyfile, load, refuse_unreadable
+from meteragent.config import AgentSettings, Config, Http, keyfile, load, refuse_unreadable
 from meteragent.config.policy import PolicySettings
 from meteragent.config.reference import reference
 from meteragent.config.secretfile import SecretFile
@@ -82,8 +82,9 @@ def test_a_policy_means_what_it_says(directory: Path) -> None:
         min_coverage='"0.5"',
         on_exhausted='"partial"',
     )
-    [(match, said)] = read(directory, text).policies.items()
-    assert match == "home-"
+    [assigned] = read(directory, text).assigned
+    said = assigned.policy
+    assert assigned.prefix == "home-"
     meant = policy(
         domain=Domain("-2000", "24000", "20"),
         questions=(question("avg", 1, 50), question("p95", "0.5", 50)),
@@ -101,7 +102,7 @@ def test_a_policy_means_what_it_says(directory: Path) -> None:
 
 
 def test_windows_do_not_overlap_unless_asked_to(directory: Path) -> None:
-    assert read(directory).policies[""].hop == 900_000
+    assert read(directory).policies[0].hop == 900_000
 
 
 @pytest.mark.parametrize(("presence", "coverage"), [("public", "0.8"), ("private", "0")])
@@ -109,7 +110,7 @@ def test_coverage_is_asked_for_where_presence_is_public(
     directory: Path, presence: str, coverage: str
 ) -> None:
     config = read(directory, one_policy(presence=f'"{presence}"'))
-    assert config.policies[""].min_coverage == Decimal(coverage)
+    assert config.policies[0].min_coverage == Decimal(coverage)
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", '"0.1"', "1e-1"])
@@ -122,7 +123,7 @@ def test_the_longest_match_comes_first(directory: Path) -> None:
         one_policy(name=f'"{name}"', match=f'"{match}"')
         for name, match in (("all", ""), ("flats", "home-7"), ("homes", "home-"))
     )
-    assert list(read(directory, text).policies) == ["home-7", "home-", ""]
+    assert [one.prefix for one in read(directory, text).assigned] == ["home-7", "home-", ""]
 
 
 def test_the_input_must_be_kept_until_the_last_window_closes(directory: Path) -> None:
@@ -281,7 +282,7 @@ def test_the_key_is_read_from_its_file(directory: Path) -> None:
 
 def test_a_program_may_name_files_as_they_are(directory: Path) -> None:
     file = SecretFile(directory / "noise.key")
-    assert Agent(key_file=file).key_file is file
+    assert AgentSettings(key_file=file).key_file is file
     assert Http(cert_file=directory, key_file=directory).cert_file is directory
 
 
@@ -338,7 +339,10 @@ SECURITY = "[kafka.security]\n"
         ("agent = 3\n" + POLICY, "agent: is not a table; write for example [agent]"),
         ("kafka = 3\n" + POLICY, "kafka: is not a table; write for example [kafka]"),
         ("[kafkaa]\n" + POLICY, 'kafkaa: is no setting; did you mean "kafka"?'),
-        ("[qqqq]\n" + POLICY, "qqqq: is no setting; known are agent, kafka, http, log, policy"),
+        (
+            "[qqqq]\n" + POLICY,
+            "qqqq: is no setting; known are agent, kafka, http, log, budget, policy",
+        ),
         (
             "[agent]\nkeyfile = 1\n" + POLICY,
             'agent.keyfile: is no setting; did you mean "key_file"?',
@@ -468,6 +472,10 @@ SECURITY = "[kafka.security]\n"
             "policy[0].min_coverage: would tell of presence, which is private; ",
         ),
         (
+            one_policy(readings='"exact"', presence='"private"'),
+            "policy[0].readings: is about presence, which is private; leave it out",
+        ),
+        (
             one_policy(presence='"x"'),
             'policy[0].presence: is not one of them; write one of "public"',
         ),
@@ -485,7 +493,7 @@ def test_an_error_names_the_key_the_problem_and_what_to_write(
 def test_a_setting_that_is_fine_as_it_was_told_to_be_written(directory: Path) -> None:
     """`write at least 900000 ms` and `write at least "90"` hold their promise."""
     fixed = one_policy(horizon='"900000 ms"', queries='["reading"]', budget='"90"')
-    assert read(directory, fixed).policies[""].horizon == 900_000
+    assert read(directory, fixed).policies[0].horizon == 900_000
 
 
 def test_a_secret_given_twice_is_refused(directory: Path) -> None:
@@ -549,9 +557,12 @@ def test_any_value_anywhere_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, place: tuple[tuple[str, ...], str], value: str
 ) -> None:
     path, name = place
-    text = f"[{'.'.join(path)}]\n{name} = {value}\n" + POLICY
+    of_account = path == ("budget",)
+    policy = POLICY.replace('budget = "24"\n', "") if of_account else POLICY
+    text = f"[{'.'.join(path)}]\n{name} = {value}\n" + policy
     found = fields_at_fault(tmp_path_factory.getbasetemp(), text)
-    assert all(field.startswith(".".join(path)) for field in found)
+    told = (".".join(path), "policy[0].share") if of_account else ".".join(path)
+    assert all(field.startswith(told) for field in found)
 
 
 @given(name=st.sampled_from(sorted(PolicySettings.model_fields)), value=VALUES)
@@ -567,11 +578,11 @@ def test_any_value_in_a_policy_is_read_or_refused(
 
 def test_the_example_is_accepted(directory: Path) -> None:
     config = read(directory, EXAMPLE.read_text())
-    assert list(config.policies) == [""]
+    assert [one.prefix for one in config.assigned] == [""]
 
 
 def test_the_budget_of_the_example_covers_every_window(directory: Path) -> None:
-    terms = read(directory, EXAMPLE.read_text()).policies[""].terms
+    terms = read(directory, EXAMPLE.read_text()).policies[0].terms
     assert terms.per_horizon * sum(terms.costs) == terms.budget
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args
@@ -14,7 +15,7 @@ from pydantic import ValidationError
 
 from meteragent.cli import main
 from meteragent.commands.arguments import CHOICES
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.config import load
 from meteragent.config.policy import PolicySettings, choice
 from meteragent.config.presets import Evidence, Preset, presets
@@ -39,6 +40,7 @@ OTHERWISE = {
     "horizon": "30d",
     "min_coverage": "0",
     "presence": "other",
+    "readings": "exact",
     "on_exhausted": "partial",
 }
 
@@ -71,8 +73,15 @@ def test_a_preset_covers_every_window_of_its_horizon(name: str) -> None:
     assert policy.budget // sum(policy.terms.costs) >= policy.terms.per_horizon
 
 
-@pytest.mark.parametrize("key", sorted(OTHERWISE))
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        (name, key)
+        for name in NAMES
+        for key in sorted(OTHERWISE)
+        if (name, key) != ("presence", "readings")  # is about what that preset hides
+    ],
+)
 def test_what_a_policy_sets_itself_wins(name: str, key: str) -> None:
     value = otherwise(name, key)
     changed, own = settings(preset=name, **{key: value}), settings(preset=name)
@@ -85,7 +94,16 @@ def test_what_a_policy_sets_itself_wins(name: str, key: str) -> None:
 
 
 def test_every_setting_can_be_set_otherwise() -> None:
-    assert {*OTHERWISE, "name", "match", "preset"} == set(PolicySettings.model_fields)
+    together = {"fill", "fill_limit"}
+    apart = {"name", "match", "preset", "share", "output"}
+    assert {*OTHERWISE, *together, *apart} == set(PolicySettings.model_fields)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_slots_are_filled_if_both_settings_say_so(name: str) -> None:
+    filling = settings(preset=name, fill="last", fill_limit="15m")
+    assert filling.policy.fill_limit == 900_000
+    assert filling.policy == replace(settings(preset=name).policy, fill_limit=900_000)
 
 
 def test_the_names_are_those_of_the_file() -> None:

@@ -51,6 +51,7 @@ def well(**changed: Series) -> Series:
         **series("process_start_time_seconds", steady(0), **ON),
         **series("meteragent_key_info", steady(1), **ON, fingerprint="aa"),
         **series("meteragent_alive", steady(1), **ON),
+        **series("meteragent_clock_trusted", steady(1), **ON),
         **series("meteragent_partitions", steady(0), **ON, state="restoring"),
         **series("meteragent_partitions", steady(6), **ON, state="running"),
         **series("meteragent_restore_lost_records_total", steady(0), **ON),
@@ -124,6 +125,7 @@ FIRING = {
         {"job": "meteragent"},
         "25%",
     ),
+    "MeterAgentClockNotTrusted": Case(series("meteragent_clock_trusted", steady(0), **ON)),
     "MeterAgentTransactionsAborting": Case(
         series("meteragent_transactions_total", rising(20), **ON, result="abandoned"), ON, "25%"
     ),
@@ -161,6 +163,13 @@ FIRING = {
         {"job": "meteragent", "reason": "future"},
         "2%",
     ),
+    "MeterAgentWrongPartition": Case(
+        series(
+            "meteragent_rejects_total", f"0x{MINUTES - 30} 7x50", **ON, reason="wrong_partition"
+        ),
+        ON,
+        "7",
+    ),
     "MeterAgentRejects": Case(
         series("meteragent_rejects_total", rising(60), **ON, reason="not_json"),
         {"job": "meteragent"},
@@ -186,6 +195,7 @@ ALMOST = {
         "meteragent_partition_blocked_seconds", steady(50), **ON, partition="0"
     ),
     "MeterAgentReadingsLate": series("meteragent_readings_total", rising(30), **ON, outcome="late"),
+    "MeterAgentClockNotTrusted": series("meteragent_clock_trusted", f"1x{MINUTES - 1} 0x20", **ON),
     "MeterAgentTransactionsAborting": series(
         "meteragent_transactions_total", rising(5), **ON, result="abandoned"
     ),
@@ -201,6 +211,9 @@ ALMOST = {
         "meteragent_windows_suppressed_total", rising(4), **HOME, reason="coverage"
     ),
     "MeterAgentClockSkew": series("meteragent_rejects_total", rising(5), **ON, reason="future"),
+    "MeterAgentWrongPartition": series(
+        "meteragent_rejects_total", steady(7), **ON, reason="wrong_partition"
+    ),
     "MeterAgentRejects": series("meteragent_rejects_total", rising(25), **ON, reason="not_json"),
 }
 """Not bad enough, or not for long enough."""

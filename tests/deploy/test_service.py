@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from meteragent import config
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.commands.parser import parser
 from meteragent.privacy.units import duration
 
@@ -103,7 +103,8 @@ def test_what_waiting_does_not_mend_is_not_started_again(
     service: configparser.SectionProxy,
 ) -> None:
     codes = [int(code) for code in service["RestartPreventExitStatus"].split()]
-    assert codes == [Exit.USAGE, Exit.CONFIGURATION, Exit.KEY]
+    ledger = [Exit.LOST, Exit.OWNER, Exit.SUPERSEDED]
+    assert codes == [Exit.USAGE, Exit.CONFIGURATION, Exit.KEY, *ledger]
 
 
 def test_its_user_is_made(tmp_path: Path) -> None:

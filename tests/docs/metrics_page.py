@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from meteragent.config.load import from_document
 from meteragent.watch.gauges import Constants, Present
 from meteragent.watch.metrics import Monitor
+from meteragent.watch.watched import Clocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,6 +43,7 @@ class _Nobody:
     ready = alive = False
     stood_still = 0.0
     fingerprint = ""
+    clocks = Clocks()
 
     def pipelines(self) -> Mapping[int, Pipeline]:
         return {}

@@ -10,7 +10,7 @@ from argparse import Action, ArgumentParser, _SubParsersAction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.commands.parser import parser
 from meteragent.commands.schema import SCHEMAS
 from meteragent.config.reference import reference

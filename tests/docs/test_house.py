@@ -58,7 +58,7 @@ def test_an_account_is_charged_before_a_query_is_asked_as_the_map_says(
     monkeypatch.setattr(Ledger, "charge", charged)
     question = Question(Query("avg", asked), NANO)
     once = policy(questions=(question,), budget=NANO)
-    pipeline = Pipeline([Assigned("", once)], KEY, max_skew=0, max_meters=1)
+    pipeline = Pipeline([Assigned("", "all", once)], KEY, max_skew=0, max_meters=1)
     times = [0, MINUTE, 2 * MINUTE]
     for at, time in enumerate(times):
         list(pipeline.feed(readings([Record("m", time, time, (5.0,))], at)))

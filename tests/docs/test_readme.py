@@ -26,7 +26,7 @@ def blocks(language: str) -> list[str]:
 def test_the_configuration_is_good_and_its_budget_covers_a_day(tmp_path: Path) -> None:
     (configuration,) = blocks("toml")
     (tmp_path / "agent.toml").write_text(configuration)
-    (policy,) = load(tmp_path / "agent.toml", {}).policies.values()
+    (policy,) = load(tmp_path / "agent.toml", {}).policies
     assert policy.budget // sum(policy.terms.costs) == policy.terms.per_horizon
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from meteragent import Domain, Entropy, NoiseKey, TruncatedGeometric
+from meteragent import Domain, Entropy, TruncatedGeometric
 from meteragent.explain.document import Bound, Part
 from meteragent.explain.explain import explain
 from meteragent.explain.guarantee import Guarantee, most_spent
@@ -25,7 +25,7 @@ from meteragent.privacy.ledger import Ledger
 from meteragent.privacy.policy import question
 from meteragent.privacy.query import answer
 from tests import given as kit
-from tests.given import HOUR, MINUTE, SECOND
+from tests.given import HOUR, KEY, MINUTE, SECOND
 from tests.statistical.judge import FALSE_POSITIVE, margin_of_mean
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ DRAWS = 40_000
 
 
 def errors_drawn(mechanism: TruncatedGeometric, level: int) -> np.ndarray[Any, Any]:
-    entropy = Entropy(NoiseKey(bytes(range(32))), bytes(16))
+    entropy = Entropy(KEY, bytes(16))
     levels = np.full((DRAWS, 1), level, dtype=np.int8)
     tags = np.tile(np.frombuffer(tag("m-17"), dtype=np.uint8), (DRAWS, 1))
     words = entropy.words(tags, np.arange(DRAWS) * 900_000, levels, 1)
@@ -177,6 +177,8 @@ def test_the_guarantee_says_its_own_numbers() -> None:
         "and exp(0.105 x W) in any 24 h."
     )
     assert "can be seen" in presence
+    filling = explained(fill_limit=15 * MINUTE).guarantee.sentences
+    assert any("holds the last one of its window, for up to 15 min" in said for said in filling)
     assert explained(presence="private").guarantee.sentences[-1] == (
         "Which readings arrived is protected too, as far as a load of the whole range is: one "
         "release improves the odds of guessing which did by at most x404."

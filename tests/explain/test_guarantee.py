@@ -1,4 +1,4 @@
-"""What is promised is said alike on the page, in metrics, accounts, `explain` and README."""
+"""What is promised is said alike: page, metrics, Grafana, accounts, `explain`, README, SECURITY."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 SECURITY = (ROOT / "SECURITY.md").read_text()
+DASHBOARD = json.loads((ROOT / "deploy" / "grafana" / "privacy-spend.json").read_text())
 
 
 def config_of(**policy: Any) -> Config:  # noqa: ANN401 - as in a file
@@ -130,6 +131,62 @@ def said(log_odds: float) -> str:
     return "without a bound that protects" if told == "no bound" else f"by at most {told}"
 
 
+def columns(title: str) -> dict[str, str]:
+    """Of one of Grafana's tables: what its columns are called, and the series behind each."""
+    [table] = [panel for panel in DASHBOARD["panels"] if panel["title"] == title]
+    [names] = [
+        change["options"]["renameByName"]
+        for change in table["transformations"]
+        if change["id"] == "organize"
+    ]
+    asked = {f"Value #{target['refId']}": target["expr"] for target in table["targets"]}
+    series = {
+        name: re.findall(r"meteragent_(\w+)\{", asked[value]) for value, name in names.items()
+    }
+    assert all(len(found) == 1 for found in series.values())
+    return {name: found for name, [found] in series.items()}
+
+
+def refuse_another_word_of_grafana(stage: Stage, guarantee: Guarantee, told: list[float]) -> None:
+    """Its description says which column is a bound for whom."""
+    policy, names = guarantee.policy, columns("Policies")
+    shown = {name: stage.value(series, policy="household") for name, series in names.items()}
+    _, horizon, any_other = told
+    assert shown["a horizon"] == pytest.approx(horizon)
+    assert shown["any other"] == pytest.approx(any_other)
+    assert shown["budget"] == float(guarantee.epsilon(policy.budget))
+    assert shown["radius"] == float(guarantee.radius)
+    assert (shown["window"], shown["horizon"]) == (policy.size / 1000, policy.horizon / 1000)
+    answers = columns("What one answer means")
+    costs = [
+        stage.value(answers["epsilon"], policy="household", query=one.query.name)
+        for one in policy.questions
+    ]
+    assert costs == [float(loss) for loss in guarantee.losses.values()]
+
+
+def refuse_more_than_the_pages_promise(config: Config, told: list[float]) -> None:
+    """README and SECURITY: `exp(epsilon)` per answer, `exp(budget)` in a horizon, and one window.
+
+    All at the radius in whole steps, of which there are no more than the range has.
+    """
+    [settings] = config.policy
+    assert settings.budget is not None
+    step = settings.step
+    range_ = settings.maximum - settings.minimum
+    further = min(math.ceil(settings.radius / step) * step, range_) / settings.radius
+    answers = [
+        (asked.epsilon or settings.epsilon)
+        * (settings.policy.slots if asked.query == "reading" else 1)
+        for asked in settings.queries
+    ]
+    release, horizon, any_other = (Decimal(one) for one in told)
+    nearly = Decimal("1.000000001")
+    assert release <= min(sum(answers), settings.budget) * further * nearly
+    assert horizon <= settings.budget * further * nearly
+    assert any_other <= horizon + sum(answers) * further * nearly
+
+
 def refuse_disagreement(config: Config) -> None:
     [explained], [guarantee] = explanations(config), config.guarantees.values()
     policy, stage = guarantee.policy, Stage(config)
@@ -138,6 +195,9 @@ def refuse_disagreement(config: Config) -> None:
 
     numbers = (promised.one_release, promised.one_horizon, promised.any_horizon)
     assert [bound.log_odds for bound in numbers] == pytest.approx(expected, rel=1e-6)
+
+    refuse_another_word_of_grafana(stage, guarantee, [bound.log_odds for bound in numbers])
+    refuse_more_than_the_pages_promise(config, [bound.log_odds for bound in numbers])
 
     told = [said(bound.log_odds) for bound in numbers]
     if most_windows_touched(policy) == windows_touched(policy, 0):
@@ -209,6 +269,7 @@ def test_pages_say_which_stretches_the_budget_bounds(page: str) -> None:
     for sentence in re.findall(r"[^.|]*`exp\(budget\)`[^.|]*", text):
         assert "that starts or ends with a window" in sentence
     assert re.search(r"any other stretch as long|Any other stretch as long", text)
+    assert re.search(r"in whole steps of the grid|whole number of steps counts as the next", text)
     for number in re.findall(r"x\d\.\d\d", text):
         assert number in {"x2.72", "x2.83", "x8.01"}
 
@@ -262,7 +323,7 @@ def test_the_least_release_is_the_first_query_where_parts_are_released() -> None
             budget="30",
             on_exhausted=on_exhausted,
         )
-        [policy] = config.policies.values()
+        [policy] = config.policies
         assert policy.terms.price == 3 * policy.questions[0].nano
         assert policy.terms.least == least * policy.questions[0].nano
         assert math.isclose(float(policy.terms.least), least * 20_000_000)

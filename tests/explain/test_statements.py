@@ -14,14 +14,19 @@ from hypothesis import strategies as st
 
 from meteragent import Domain
 from meteragent.errors import InvalidSetting
-from meteragent.explain.accounts import Shelf, accounts, dearest, statement, totals
+from meteragent.explain.accounts import Shelf, Statement, accounts, dearest, statements, totals
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.ledger import NEVER, Ledger
-from meteragent.privacy.ledger_record import dump
 from meteragent.privacy.policy import Policy, policy_of, question
 from tests import given as kit
-from tests.given import HOUR, MINUTE
+from tests.given import HOUR, MINUTE, written
+
+
+def statement(shelves: list[Shelf], meter: str, record: bytes) -> Statement:
+    """Of a meter that has one policy."""
+    [found] = statements(shelves, meter, record)
+    return found
 
 
 def policy(**changes: Any) -> Policy:  # noqa: ANN401
@@ -47,7 +52,7 @@ def record(of: Policy, starts: list[int]) -> bytes:
     for start in starts:
         ledger.charge(account, np.array([start]))
         ledger.settle(account, np.array([start + of.size]))
-    return dump(ledger, account)[0]
+    return written(ledger)[0]
 
 
 def test_a_new_account_has_everything_left() -> None:
@@ -90,7 +95,7 @@ def test_the_refresh_is_when_more_is_left_first(life: tuple[Policy, list[int]]) 
     ledger, one = Ledger(asked.terms, 1), np.zeros(1, dtype=np.int64)
     for start in starts:
         ledger.charge(one, np.array([start]))
-    said = statement([Shelf("", Guarantee("x", asked, Decimal(1)))], "m", dump(ledger, one)[0])
+    said = statement([Shelf("", Guarantee("x", asked, Decimal(1)))], "m", written(ledger)[0])
     remaining, bucket = said.account.remaining, asked.terms.bucket
     assert said.account.spent + remaining == asked.budget
     now = int(ledger.head[0]) * bucket if starts else 0

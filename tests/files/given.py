@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from meteragent.cli import main
 from meteragent.files import source
+from tests import given
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-KEY = bytes(range(32)).hex()
+KEY = given.KEY.to_hex()
 SHORT = 60
 """Bytes of a line, about."""
 BEGIN = 1_763_424_000_000  # a whole day
@@ -49,6 +50,32 @@ budget = "200"
 grace = "1m"
 min_coverage = "0.1"
 """
+
+SHARED = """
+[agent]
+key_file = "noise.key"
+commit_interval = "20ms"
+[budget]
+amount = "14"
+[[policy]]
+name = "grid"
+window = "5m"
+interval = "30s"
+maximum = "24kW"
+epsilon = "0.5"
+share = "6"
+[[policy]]
+name = "research"
+output = "{research}"
+window = "10m"
+interval = "30s"
+maximum = "24kW"
+queries = ["p95"]
+epsilon = "2"
+share = "8"
+min_coverage = "0.3"
+"""
+"""Two policies for each meter, and one account."""
 
 
 def write_key(directory: Path) -> None:

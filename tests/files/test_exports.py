@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from meteragent.cli import main
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from tests.files.given import write_key
 
 if TYPE_CHECKING:
@@ -159,8 +159,10 @@ def test_an_export_gives_its_windows(
     if path.suffix == ".dat":
         arguments = (*arguments, "--delimiter", "space")
     settings = "--window 15m --query avg --epsilon 100 --radius 1W --maximum 24kW --step 1W"
-    limits = "--budget 100000 --min-coverage 0 --key-file noise.key -o out.jsonl --meter home"
-    assert main(["sanitize", str(path), *settings.split(), *limits.split(), *arguments]) == Exit.OK
+    limits = "--budget 100000 --min-coverage 0 --readings exact"
+    files = "--key-file noise.key -o out.jsonl --meter home"
+    given = f"{settings} {limits} {files}".split()
+    assert main(["sanitize", str(path), *given, *arguments]) == Exit.OK
     interval = 60_000 if plainly is uci else 10_000
     windows, told = expected(plainly(path), interval)
 

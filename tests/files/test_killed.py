@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from meteragent.cli import main
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.files import sink
 from meteragent.files.ledger import SqliteLedger
 from tests.files.given import (

@@ -10,16 +10,15 @@ from collections import defaultdict
 from decimal import Decimal
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from meteragent.cli import main
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.config import load
 from meteragent.files.ledger import SqliteLedger
 from meteragent.privacy.ledger import Ledger
-from meteragent.privacy.ledger_record import dump
 from tests.files.given import CONFIGURATION, SETTINGS, contents, lively, write_key
+from tests.given import written
 
 Said = pytest.CaptureFixture[str]
 
@@ -166,8 +165,9 @@ def test_who_looks_and_who_writes_do_not_disturb_each_other(capsys: Said) -> Non
 
 def test_an_account_that_has_paid_for_nothing_is_shown_whole(capsys: Said) -> None:
     writer = SqliteLedger("spend.db")
-    terms = load(Path("agent.toml"), {}).policies["home-"].terms
-    writer.commit(lengths={}, accounts={"home-new": dump(Ledger(terms, 1), np.zeros(1, int))[0]})
+    [home] = [one for one in load(Path("agent.toml"), {}).assigned if one.prefix == "home-"]
+    [empty] = written(Ledger(home.policy.terms, 1), name=home.name)
+    writer.commit(lengths={}, accounts={"home-new": empty})
     writer.close()
     assert main(["ledger", "show", "home-new", *BOTH]) == Exit.OK
     said = capsys.readouterr().out

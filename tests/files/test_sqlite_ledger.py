@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from meteragent.errors import FileRefused, LedgerBusy, LedgerDamaged
-from meteragent.files.ledger import IN_MEMORY, Resume, SqliteLedger
+from meteragent.errors import FileRefused, LedgerBusy, LedgerDamaged, LedgerOfAnother
+from meteragent.files.ledger import IN_MEMORY, Resume, SqliteLedger, look
 from meteragent.files.totals import Totals
 from meteragent.stream.pipeline import Position
 
@@ -151,3 +151,34 @@ def test_a_ledger_in_memory_needs_no_lock() -> None:
     assert other.length("out") is None
     one.close()
     other.close()
+
+
+def test_a_ledger_is_of_the_key_that_it_was_first_written_with(path: Path) -> None:
+    ledger = SqliteLedger(str(path))
+    ledger.refuse_another("aa")  # nothing was written yet
+    ledger.commit(lengths={}, key="aa")
+    ledger.commit(lengths={}, key="bb")
+    ledger.refuse_another("aa")
+    with pytest.raises(LedgerOfAnother, match="its noise key is aa, and bb here; take that key"):
+        ledger.refuse_another("bb")
+    ledger.adopt("bb")
+    ledger.refuse_another("bb")
+    ledger.close()
+
+
+def test_a_ledger_of_before_they_knew_their_key_is_taken_over(path: Path) -> None:
+    ledger = SqliteLedger(str(path))
+    ledger.commit(lengths={"out": 7}, accounts={"m": b"x"}, key="aa")
+    ledger.close()
+    with sqlite3.connect(path) as database:
+        database.executescript("DROP TABLE owner; PRAGMA user_version = 1;")
+    database.close()
+    assert look(path).accounts == {"m": b"x"}
+    for _ in range(2):
+        ledger = SqliteLedger(str(path))
+        assert (ledger.accounts(), ledger.length("out")) == ({"m": b"x"}, 7)
+        ledger.refuse_another("bb")
+        ledger.close()
+    with sqlite3.connect(path) as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (2,)
+    database.close()

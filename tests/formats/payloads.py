@@ -126,8 +126,11 @@ WHOLE = (
 class Payloads:
     """Draws records; everything that is not good on purpose may carry a marker."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, *, accounts: bool = True) -> None:
+        """`accounts`: whether some name the account whose home it is."""
         self.random = random
+        self._accounts = accounts
+        self._keys = (*KEYS, "account") if accounts else KEYS
         self._kinds: tuple[Callable[[], bytes | None], ...] = (
             *(self.reading, self.block, self.odd, self.odd, self.mutated, self.mutated),
             *(self.whole, self.doubled, self.half, self.marked),
@@ -158,7 +161,7 @@ class Payloads:
         """A record with a field or two replaced, added, repeated or left out."""
         texts = {k: json.dumps(v) for k, v in json.loads(self.good()).items()}
         for _ in range(self.random.choice((1, 1, 2))):
-            key = self.random.choice((*texts, *KEYS)) if texts else "extra"
+            key = self.random.choice((*texts, *self._keys)) if texts else "extra"
             if self.random.random() < 0.2:
                 texts.pop(key, None)
             else:
@@ -166,7 +169,7 @@ class Payloads:
         pairs = [f'"{key}":{text}' for key, text in texts.items()]
         if self.random.random() < 0.2 and pairs:
             pairs.append(self.random.choice(pairs))
-            key = self.random.choice(KEYS)
+            key = self.random.choice(self._keys)
             pairs.append(f'"{key}":{self.random.choice(LITERALS)}')
         if self.random.random() < 0.1:
             pairs = [pair.replace("u", "\\u0075", 1) for pair in pairs]
@@ -204,7 +207,10 @@ class Payloads:
     def marked(self) -> bytes:
         """A bad record with a value and a word that nobody may ever see."""
         fields: dict[str, object] = {"meter_id": MARKER, "ts": NOON, "value": MARKED_WATTS}
-        fields[self.random.choice(("meter_id", "ts", "value", "unit"))] = [MARKER, MARKED_WATTS]
+        fields[self.random.choice(("meter_id", "ts", "value", "unit"))] = [
+            MARKER,
+            MARKED_WATTS,
+        ]
         record = json.dumps(fields).encode()
         return record[: self.random.choice((None, -1, -20))]
 
@@ -224,6 +230,8 @@ class Payloads:
     def _written(self, fields: dict[str, object]) -> bytes:
         if self.random.random() < 0.1:
             fields["unit"] = self.random.choice(("W", "kW"))
+        if self._accounts and self.random.random() < 0.1:
+            fields["account"] = self._meter()
         if self.random.random() < 0.05:
             fields["extra"] = {"firmware": [1, None, True, {"f": "u"}]}
         style = self.random.randrange(3)

@@ -6,15 +6,18 @@ import csv
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hypothesis import given
 
+from meteragent.commands.arguments import OUTPUTS
 from meteragent.commands.parser import parser
+from meteragent.commands.sanitize import encoder_of
+from meteragent.config import from_document
 from meteragent.formats.csv_encoder import CsvEncoder
 from meteragent.formats.encoder import Encoder
-from meteragent.formats.forms import OUTPUTS
 from meteragent.stream.releases import Withheld
 from tests.formats.test_encoder import asking, decided, releases
 
@@ -73,14 +76,16 @@ def test_a_row_reads_as_the_design_says() -> None:
     )
     name = rules.id.encode()
     assert encoder.encode(made) == [
-        b'"m,1",0,40000,released,,W,' + name + b",3,4,10.0,-3.25,0.004,"
+        b'"m,1",0,40000,released,,W,' + name + b",half,4,10.0,-3.25,0.004,"
         b'"[1.0,null,2.0,3.5]","[0.5,null,2.0,3.0]",0.005'
     ]
     assert encoder.encode(suppressed) == [
-        b'"m,1",0,40000,suppressed,budget,W,' + name + b",3,4,,,,,,"
+        b'"m,1",0,40000,suppressed,budget,W,' + name + b",,,,,,,,"
     ]
 
 
-def test_every_output_can_be_asked_for() -> None:
-    for name in OUTPUTS:
-        assert parser().parse_args(["sanitize", "in", "--format", name]).format == name
+def test_every_output_can_be_asked_for_and_has_its_encoder() -> None:
+    config = from_document({"policy": [{"name": "p", "preset": "tv-content"}]}, Path(), {})
+    asked = (parser().parse_args(["sanitize", "in", "--format", name]) for name in OUTPUTS)
+    kinds = {given.format: type(encoder_of(given.format, config)) for given in asked}
+    assert kinds == {"json": Encoder, "csv": CsvEncoder}

@@ -17,7 +17,7 @@ from meteragent.formats import csv_rows
 from meteragent.formats.csv_header import Columns
 from meteragent.formats.csv_rows import Table
 from meteragent.formats.decoder import Decoder
-from meteragent.formats.times import Moments
+from meteragent.formats.times import TimeFormat
 from meteragent.stream.readings import Reason
 from tests.twins import table as twin
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from meteragent.stream.readings import Readings
 
 HEADER = b"meter_id,ts,value"
-UNIX = Moments("unix_ms")
+UNIX = TimeFormat("unix_ms")
 
 
-def of(columns: Columns = Columns(), header: bytes = HEADER, moments: Moments = UNIX) -> Table:  # noqa: B008
-    return Table("in.csv", header, columns, moments)
+def of(columns: Columns = Columns(), header: bytes = HEADER, times: TimeFormat = UNIX) -> Table:  # noqa: B008
+    return Table("in.csv", header, columns, times)
 
 
 def shown(readings: Readings) -> tuple[list[twin.Row], list[tuple[int, Reason]], int]:
@@ -188,7 +188,7 @@ def test_bytes_that_are_no_text_do_not_matter_in_other_columns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "header", "row", "moments"),
+    ("columns", "header", "row", "times"),
     [
         (Columns(constant_meter="m"), b"ts;value", b"1000;5.5", UNIX),
         (Columns(constant_meter="m"), b"ts\tvalue", b"1000\t5.5", UNIX),
@@ -204,16 +204,16 @@ def test_bytes_that_are_no_text_do_not_matter_in_other_columns() -> None:
             Columns(time=("day", "time"), constant_meter="m"),
             b"day;time;value",
             b"01/01/1970;00:00:01;5.5",
-            Moments("%d/%m/%Y %H:%M:%S"),
+            TimeFormat("%d/%m/%Y %H:%M:%S"),
         ),
     ],
 )
 def test_columns_are_found(
-    columns: Columns, header: bytes, row: bytes, moments: Moments | None
+    columns: Columns, header: bytes, row: bytes, times: TimeFormat | None
 ) -> None:
-    if moments is None:
-        columns, moments = replace(columns, value="value;"), UNIX
-    one = Table("in.csv", header, columns, moments)
+    if times is None:
+        columns, times = replace(columns, value="value;"), UNIX
+    one = Table("in.csv", header, columns, times)
     assert one.header_lines == int(columns.header)
     for count in (1, 50):
         read = one.decode((row + b"\n") * count, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -72,6 +72,15 @@ def test_a_block_is_a_run_of_readings_an_interval_apart() -> None:
     assert plain(readings).watts == [412.0, None, 398.0]
 
 
+@pytest.mark.parametrize("others", [[], [reading()], [block()], [reading(unit="kW")], [b"x"]])
+def test_a_record_is_its_accounts_whatever_meter_hangs_there(others: list[Any]) -> None:
+    """Beside any others: those without an account are their meters'."""
+    exchanged = [reading(account="home-7", meter_id=f"m-{n}") for n in (1, 2)]
+    records = [*exchanged, block(account="home-7"), *others]
+    readings = decode([one if isinstance(one, bytes) else written(one) for one in records])
+    assert readings.meters == ["home-7"] * 3 + ["m-17" for one in others if one != b"x"]
+
+
 def test_kilowatts_are_watts_by_the_thousand() -> None:
     records = [
         reading(unit="kW", value=1.5),
@@ -131,6 +140,10 @@ def test_unknown_keys_are_ignored_and_so_are_those_of_the_other_kind() -> None:
         (written(reading(meter_id="m" * 129)), Reason.BAD_METER),
         (written(reading(meter_id="a\nb")), Reason.BAD_METER),
         (written(reading(meter_id="a\x85")), Reason.BAD_METER),
+        (written(reading(account="")), Reason.BAD_METER),
+        (written(reading(account=None)), Reason.BAD_METER),
+        (written(block(account=17)), Reason.BAD_METER),
+        (written(reading(account="home-7", meter_id=17)), Reason.BAD_METER),
         (written(reading(meter_id=None, ts=None, value=None)), Reason.BAD_METER),
         (written(reading(ts=-1)), Reason.BAD_TIME),
         (written(reading(ts=LATEST + 1)), Reason.BAD_TIME),

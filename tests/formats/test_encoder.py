@@ -55,7 +55,9 @@ def releases(rules: Policy, windows: int, seed: int = 1) -> Releases:
 @st.composite
 def decided(draw: st.DrawFn) -> Releases:
     names = draw(st.lists(st.sampled_from(QUERIES), min_size=1, max_size=4, unique=True))
-    rules = asking(*names, presence=draw(st.sampled_from(("public", "private"))))
+    told = draw(st.sampled_from(("private", "classes", "exact", "none")))
+    private = {"presence": "private"}
+    rules = asking(*names, **(private if told == "private" else {"readings": told}))
     windows = draw(st.integers(0, 5))
     made = releases(rules, windows, seed=draw(st.integers(0, 2**32)))
     granted = draw(st.lists(st.integers(0, len(names)), min_size=windows, max_size=windows))
@@ -90,7 +92,7 @@ def test_a_release_reads_as_the_design_says() -> None:
         "unit": "W",
         "policy": made.policy.id,
         "epsilon": {"avg": "0.004", "p95": "0.005"},
-        "readings": 4,
+        "readings": "all",
         "slots": 4,
     }
 
@@ -102,6 +104,7 @@ def test_a_suppressed_window_says_why_and_nothing_else(withheld: Withheld) -> No
     assert document["status"] == "suppressed"
     assert document["withheld"] == withheld
     assert document["values"] == document["unbiased"] == document["epsilon"] == {}
+    assert not {"readings", "slots"} & document.keys()
 
 
 def test_answers_that_were_not_granted_change_no_byte() -> None:
@@ -125,8 +128,34 @@ def test_private_presence_changes_no_byte() -> None:
     assert None not in document["values"]["reading"]
 
 
+@pytest.mark.parametrize("withheld", [Withheld.BUDGET, Withheld.COVERAGE])
+@pytest.mark.parametrize("readings", ["classes", "exact", "none"])
+def test_how_many_readings_there_were_changes_no_byte_of_what_is_withheld(
+    readings: str, withheld: Withheld
+) -> None:
+    made = releases(asking("avg", readings=readings), 5)
+    made = replace(made, granted=np.zeros(5, dtype=np.int64), withheld=[withheld] * 5)
+    assert Encoder().encode(made) == Encoder().encode(replace(made, present=~made.present))
+
+
+@pytest.mark.parametrize(
+    ("readings", "told"),
+    [
+        ("classes", ["some", "some", "half", "half", "most", "most", "all"]),
+        ("exact", [0, 4, 5, 7, 8, 9, 10]),
+        ("none", [None] * 7),
+    ],
+)
+def test_readings_are_counted_as_the_policy_says(readings: str, told: list[object]) -> None:
+    rules = policy(size=100 * SECOND, readings=readings)
+    made = releases(rules, 7)
+    present = np.arange(10) < np.array([0, 4, 5, 7, 8, 9, 10])[:, np.newaxis]
+    documents = map(json.loads, Encoder().encode(replace(made, present=present)))
+    assert [document.get("readings") for document in documents] == told
+
+
 def test_public_presence_shows_absent_slots_as_null() -> None:
-    made = releases(asking("reading"), 5)
+    made = releases(asking("reading", readings="exact"), 5)
     for document, present in zip(Encoder().encode(made), made.present.tolist(), strict=True):
         shown = json.loads(document)
         assert [slot is not None for slot in shown["values"]["reading"]] == present

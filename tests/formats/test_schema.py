@@ -42,6 +42,7 @@ def published() -> list[dict[str, Any]]:
             some = np.array([len(names), 0, 0, len(names) - 1])
             why = [Withheld.NOTHING, Withheld.BUDGET, Withheld.COVERAGE, Withheld.BUDGET]
             documents += Encoder().encode(replace(made, granted=some, withheld=why))
+    documents += Encoder().encode(releases(asking("avg", readings="exact"), 1))
     return [json.loads(document) for document in documents]
 
 
@@ -88,6 +89,7 @@ def test_a_release_without_a_required_key_disobeys(document: dict[str, Any]) -> 
         {"withheld": ""},
         {"withheld": "late"},
         {"readings": -1},
+        {"readings": "many"},
         {"window_start": 0.5},
     ],
 )
@@ -103,19 +105,27 @@ def test_a_suppressed_release_holds_nothing_and_says_why() -> None:
     assert obeys(release_schema(), suppressed)
     assert not obeys(release_schema(), suppressed | {"values": {"avg": 1.0}})
     assert not obeys(release_schema(), {k: v for k, v in suppressed.items() if k != "withheld"})
+    assert not obeys(release_schema(), suppressed | {"readings": "some", "slots": 4})
 
 
 @pytest.mark.parametrize(
     "rules",
-    [USUAL, asking(*QUERIES, presence="private"), replace(USUAL, on_exhausted="partial", grace=5)],
+    [
+        replace(USUAL, readings="exact"),
+        replace(USUAL, readings="none", on_exhausted="partial", grace=5, fill_limit=10_000),
+        asking(*QUERIES, presence="private"),
+    ],
 )
 def test_policies_obey_their_schema(rules: Policy) -> None:
     document = json.loads(json.dumps(rules.document()))
     schema = policy_schema()
     assert obeys(schema, document)
-    assert document.keys() == schema["properties"].keys()
+    optional = {"readings", "fill", "fill_limit_ms"}
+    assert schema["properties"].keys() - document.keys() <= optional
     for key in schema["properties"]:
-        assert not obeys(schema, {k: v for k, v in document.items() if k != key})
+        without = {k: v for k, v in document.items() if k != key}
+        unneeded = key not in document or key == "readings"
+        assert obeys(schema, without) == unneeded
         assert not obeys(schema, document | {key: [None]})
 
 

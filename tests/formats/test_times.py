@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from meteragent.errors import InvalidSetting
 from meteragent.formats.json_one import milliseconds
-from meteragent.formats.times import Moments, zone_of
+from meteragent.formats.times import TimeFormat, zone_of
 
 DAY = "%d/%m/%Y %H:%M:%S"
 ZONES = ("UTC", "Europe/Paris", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu")
@@ -37,10 +37,10 @@ def written(form: str, second: int) -> str:
     return moment.isoformat()[:19] if form == "iso" else moment.strftime(form)
 
 
-def one_by_one(moments: Moments, texts: list[str]) -> list[int | None]:
+def one_by_one(time_format: TimeFormat, texts: list[str]) -> list[int | None]:
     def one(text: str) -> int | None:
         try:
-            return moments.one(text)
+            return time_format.one(text)
         except (ValueError, OverflowError):
             return None
 
@@ -61,24 +61,24 @@ def test_a_column_says_what_each_of_its_times_says_or_nothing(
     spoiled: tuple[int, int, str] | None,
     suffix: str,
 ) -> None:
-    moments = Moments(form, zone_of(zone))
+    time_format = TimeFormat(form, zone_of(zone))
     texts = [written(form, second) + suffix for second in seconds]
     if spoiled:
         row, at, character = spoiled[0] % len(texts), spoiled[1], spoiled[2]
         texts[row] = texts[row][:at] + character + texts[row][at + 1 :]
-    column = moments.column([text.encode() for text in texts])
-    assert column is None or column.tolist() == one_by_one(moments, texts)
+    column = time_format.column([text.encode() for text in texts])
+    assert column is None or column.tolist() == one_by_one(time_format, texts)
 
 
 @pytest.mark.parametrize("form", ["iso", "unix", "unix_ms", DAY, "%Y%m%d%H%M", "%Y-%m-%d"])
 @pytest.mark.parametrize("zone", ZONES)
 def test_common_columns_are_read_at_once(form: str, zone: str) -> None:
     seconds = range(1_351_300_000, 1_351_500_000, 977)
-    moments = Moments(form, zone_of(zone))
+    time_format = TimeFormat(form, zone_of(zone))
     texts = [written(form, second) for second in seconds]
-    column = moments.column([text.encode() for text in texts])
+    column = time_format.column([text.encode() for text in texts])
     assert column is not None
-    assert column.tolist() == one_by_one(moments, texts)
+    assert column.tolist() == one_by_one(time_format, texts)
 
 
 @given(st.integers(0, 253_402_300_799), st.sampled_from(["Z", "+00:00", ".999Z", ".0009-11:45"]))
@@ -88,8 +88,8 @@ def test_iso_times_with_a_zone_mean_what_they_mean_in_json(second: int, suffix: 
         expected = milliseconds(text)
     except ValueError:
         expected = None
-    assert one_by_one(Moments(), [text]) == [expected]
-    column = Moments().column([text.encode()])
+    assert one_by_one(TimeFormat(), [text]) == [expected]
+    column = TimeFormat().column([text.encode()])
     assert (None if column is None else column.tolist()) == (
         None if expected is None else [expected]
     )
@@ -100,7 +100,7 @@ def test_local_times_are_those_of_their_zone(name: str, second: int) -> None:
     zone = ZoneInfo(name)
     local = (datetime(1970, 1, 2, tzinfo=UTC) + timedelta(seconds=second)).replace(tzinfo=None)
     expected = int(local.replace(tzinfo=zone).timestamp() * 1000)
-    column = Moments("iso", zone).column([local.isoformat().encode()])
+    column = TimeFormat("iso", zone).column([local.isoformat().encode()])
     assert column is not None
     assert column.tolist() == [expected]
 
@@ -123,9 +123,9 @@ def test_local_times_are_those_of_their_zone(name: str, second: int) -> None:
     ],
 )
 def test_times_as_exports_write_them(form: str, zone: str, text: str, expected: int) -> None:
-    moments = Moments(form, zone_of(zone))
-    assert moments.one(text) == expected
-    column = moments.column([text.encode()] * 2)
+    time_format = TimeFormat(form, zone_of(zone))
+    assert time_format.one(text) == expected
+    column = time_format.column([text.encode()] * 2)
     assert column is None or column.tolist() == [expected] * 2
 
 
@@ -153,18 +153,18 @@ def test_times_as_exports_write_them(form: str, zone: str, text: str, expected: 
     ],
 )
 def test_what_is_no_time_is_refused(form: str, text: str) -> None:
-    assert one_by_one(Moments(form), [text]) == [None]
-    assert Moments(form).column([text.encode()]) is None
+    assert one_by_one(TimeFormat(form), [text]) == [None]
+    assert TimeFormat(form).column([text.encode()]) is None
 
 
 def test_a_column_of_different_widths_is_left_to_the_judge() -> None:
-    assert Moments(DAY).column([b"05/01/2012 00:00:00", b"5/1/2012 00:00:00"]) is None
+    assert TimeFormat(DAY).column([b"05/01/2012 00:00:00", b"5/1/2012 00:00:00"]) is None
 
 
 def test_offsets_are_looked_up_once() -> None:
-    moments = Moments(DAY, zone_of("Europe/Paris"))
+    time_format = TimeFormat(DAY, zone_of("Europe/Paris"))
     texts = [b"05/01/2012 00:00:00"] * 3
-    first, again = moments.column(texts), moments.column(texts)
+    first, again = time_format.column(texts), time_format.column(texts)
     assert first is not None
     assert again is not None
     assert np.array_equal(first, again)
@@ -172,7 +172,7 @@ def test_offsets_are_looked_up_once() -> None:
 
 def test_a_form_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidSetting, match="--time-format"):
-        Moments("dd/mm/yyyy")
+        TimeFormat("dd/mm/yyyy")
 
 
 @pytest.mark.parametrize("name", ["Mars/Phobos", "", "../etc/passwd", "Europe"])

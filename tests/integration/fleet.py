@@ -37,6 +37,14 @@ QUICK = (
 )
 """For brokers: the dead are missed soon."""
 
+MISSET = """
+import runpy, time
+right = time.time
+time.time = lambda: right() + {ahead}
+runpy.run_module("meteragent", run_name="__main__")
+"""
+"""The agent and all its libraries, where somebody has set the clock."""
+
 AGENT = """
 [agent]
 key_file = "noise.key"
@@ -113,6 +121,13 @@ async def watching(servers: str) -> AsyncIterator[tuple[AIOKafkaConsumer, AIOKaf
     finally:
         await consumer.stop()
         await admin.close()
+
+
+def reasons(said: str) -> list[str]:
+    """Why a command ended: after its name, or in the last lines of the agent's log."""
+    lines = said.splitlines()
+    plain = [line.removeprefix("meteragent: ") for line in lines if line.startswith("meteragent: ")]
+    return plain + [json.loads(line)["message"] for line in lines if '"agent ended"' in line]
 
 
 @dataclass
@@ -211,13 +226,14 @@ class Fleet:
         clients = Clients(self.config.kafka)
         await topics.create(self.config, clients, self.partitions, self.servers.count(",") + 1)
 
-    async def start(self) -> Agent:
-        """Start another instance."""
+    async def start(self, *, ahead: int = 0) -> Agent:
+        """Start another instance, on a machine whose clock is ahead by so many seconds."""
+        program = ("-c", MISSET.format(ahead=ahead)) if ahead else ("-m", "meteragent")
         log = self.directory / f"agent-{len(self.agents)}.log"
         with log.open("wb") as stream:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
-                *("-W", "ignore", "-m", "meteragent", "run", "-c", str(self.file)),
+                *("-W", "ignore", *program, "run", "-c", str(self.file)),
                 stdout=stream,
                 stderr=stream,
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},

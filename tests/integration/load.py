@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from aiokafka import AIOKafkaProducer
 
+from meteragent.stream.homes import Homes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -53,6 +55,10 @@ class Load:
     steps: int = 18
     """Six windows of 30 s."""
 
+    @property
+    def _homes(self) -> Homes:
+        return Homes("murmur2", self.partitions)
+
     def records(self, begin: int) -> list[Sent]:
         """In the order in which they are sent; the last of each partition closes all windows."""
         draw = random.Random(self.seed)
@@ -63,7 +69,7 @@ class Load:
 
     def _meter(self, draw: random.Random, number: int, begin: int) -> Iterator[Sent]:
         meter = f"{draw.choice(('', '', 'p-', 'h-'))}m{number}"
-        where = number % self.partitions
+        where = self._homes.of(meter)
         step = 0
         while step < self.steps:
             length = 1 if draw.random() < 0.97 else min(draw.randint(2, 6), self.steps - step)
@@ -90,7 +96,8 @@ class Load:
         return json.dumps(block).encode()
 
     def _flush(self, partition: int, end: int) -> Sent:
-        meter = f"flush-{partition}"
+        numbers = (f"flush-{number}" for number in range(100 * self.partitions))
+        meter = next(name for name in numbers if self._homes.of(name) == partition)
         document = {"meter_id": meter, "ts": end + 300_000, "value": 1}
         return Sent(end, partition, meter.encode(), json.dumps(document).encode())
 

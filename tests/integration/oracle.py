@@ -12,8 +12,8 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder, reject_document
-from meteragent.privacy.ledger_record import load as load_accounts
-from meteragent.stream.pipeline import Assigned, Pipeline
+from meteragent.privacy.billing import load as load_accounts
+from meteragent.stream.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from meteragent.config import Config
@@ -71,7 +71,7 @@ async def predicted(bootstrap: str, config: Config, partition: int) -> Published
     """What must have been published of a partition, given its input."""
     records = await read(bootstrap, config.kafka.input, partition)
     pipeline = Pipeline(
-        [Assigned(prefix, policy) for prefix, policy in config.policies.items()],
+        config.assigned,
         config.agent.noise_key(),
         max_skew=config.agent.max_skew,
         max_meters=config.agent.max_meters,
@@ -99,7 +99,8 @@ async def found(bootstrap: str, config: Config, partition: int) -> Published:
     for record in await read(bootstrap, config.kafka.output, partition):
         published.releases[record.key].append(record.value)
     for record in await read(bootstrap, config.kafka.ledger, partition):
-        published.ledger[record.key] = record.value
+        if not record.key.startswith(b"\0"):  # what is no account
+            published.ledger[record.key] = record.value
     published.rejects.update(
         record.value for record in await read(bootstrap, config.kafka.rejected, partition)
     )
@@ -127,9 +128,8 @@ async def assert_paid(
     for partition in range(partitions):
         actual = await found(bootstrap, config, partition)
         for meter, documents in actual.releases.items():
-            policy = next(
-                p for prefix, p in config.policies.items() if meter.decode().startswith(prefix)
-            )
+            one = next(a for a in config.assigned if meter.decode().startswith(a.prefix))
+            policy = one.policy
             costs = {
                 q.query.name: c for q, c in zip(policy.questions, policy.terms.costs, strict=True)
             }
@@ -138,7 +138,7 @@ async def assert_paid(
             for window in windows:
                 bucket = window["window_start"] // policy.terms.bucket * policy.terms.bucket
                 spent[bucket] += sum(costs[query] for query in window["epsilon"])
-            ledger = load_accounts(policy.terms, [actual.ledger[meter]])
+            [ledger] = load_accounts([one.share], [actual.ledger[meter]])
             account = ledger.history(0)
             first = max(account, default=0) - ledger.buckets_kept * policy.terms.bucket
             due = {bucket: nano for bucket, nano in spent.items() if nano and bucket > first}

@@ -17,11 +17,11 @@ from aiokafka.admin import NewPartitions, RecordsToDelete
 from aiokafka.errors import IllegalOperation, KafkaError, ProducerFenced
 from aiokafka.structs import OffsetAndMetadata
 
-from meteragent.errors import LedgerDamaged, PartitionsChanged, TopicReplaced, TopicsUnfit
-from meteragent.kafka import clients, group, restore
+from meteragent.errors import LedgerLost, PartitionsChanged, TopicReplaced, TopicsUnfit
+from meteragent.kafka import clients, group
 from meteragent.kafka.agent import Agent
+from meteragent.stream.homes import Homes
 from meteragent.stream.partition import State
-from meteragent.stream.pipeline import Position
 from meteragent.watch import events
 from tests.integration.fleet import QUICK, Fleet, watching
 from tests.integration.load import Load, produce
@@ -130,25 +130,22 @@ def test_an_agent_ends_in_time_though_its_broker_is_dead(tmp_path: Path, broker:
     asyncio.run(scenario())
 
 
-def test_a_partition_that_cannot_be_restored_fails_alone(tmp_path: Path, kafka: str) -> None:
+def test_a_partition_that_cannot_be_restored_ends_the_agent(tmp_path: Path, kafka: str) -> None:
     async def scenario() -> None:
         fleet = Fleet(tmp_path, kafka, partitions=3)
         await fleet.create()
         names = fleet.config.kafka
         async with AIOKafkaProducer(bootstrap_servers=kafka) as producer:
-            await producer.send_and_wait(names.ledger, b"no account", key=b"m", partition=1)
+            there = next(m for m in ("m-0", "m-1", "m-2", "m-3") if Homes("murmur2", 3).of(m) == 1)
+            await producer.send_and_wait(
+                names.ledger, b"no account", key=there.encode(), partition=1
+            )
         async with running(fleet) as run:
-            await produce(kafka, names.input, Load(1, meters=60, partitions=3), 0)
-            await run.until(lambda: len(failures(run)) >= 3)
-            assert [type(e.error) for e in failures(run)] == [LedgerDamaged] * len(failures(run))
+            with pytest.raises(LedgerLost, match="is damaged in partition 1"):
+                await run.until(lambda: False)
             assert run.failed() == {1}
-            waits = [e.retry_in for e in failures(run)]
-            assert waits == sorted(set(waits))
             assert not run.agent.ready
-            assert run.agent.alive
         assert not await read(kafka, names.output, 1)
-        assert await read(kafka, names.output, 0)
-        assert await read(kafka, names.output, 2)
 
     asyncio.run(scenario())
 
@@ -162,7 +159,7 @@ def test_offsets_of_another_topic_of_that_name_are_refused(tmp_path: Path, kafka
         fleet = Fleet(tmp_path, kafka, partitions=2)
         await fleet.create()
         names = fleet.config.kafka
-        metadata = restore.metadata(Position(1000, 0, 1000))
+        metadata = "meteragent/1 0:1000"
         async with (
             AIOKafkaProducer(bootstrap_servers=kafka, transactional_id=fleet.name) as producer,
             producer.transaction(),

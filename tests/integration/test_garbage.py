@@ -8,11 +8,13 @@ import random
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
 from aiokafka import AIOKafkaProducer
 
+from meteragent.stream.homes import Homes
 from meteragent.stream.readings import Reason
 from tests.integration.fleet import Agent, Fleet
 from tests.integration.load import AHEAD, INTERVAL
@@ -32,6 +34,7 @@ KILOWATTS = "2.7190625"
 """The value of all readings, in either unit: may be read nowhere."""
 
 PARTITIONS = 2
+HOMES = Homes("murmur2", PARTITIONS)
 STEPS = 12
 """Four windows of 30 s."""
 METERS = [
@@ -152,12 +155,14 @@ class Mixture:
         slots = [(step, meter) for step in range(STEPS) for meter in METERS]
         share = len(bad) // len(slots) + 1
         for step, meter in slots:
-            partition = METERS.index(meter) % PARTITIONS
+            partition = HOMES.of(meter)
             for reason, value in [bad.pop() for _ in range(min(share, len(bad)))]:
                 self._add(draw.randrange(PARTITIONS), WORD, value, reason)
             self._add(partition, meter, good(meter, begin + step * INTERVAL, draw), None)
         for partition in range(PARTITIONS):
-            flush = good(f"{HOME}-flush-{partition}", begin + 600_000, draw)
+            names = (f"{HOME}-flush-{number}" for number in count())
+            last = next(name for name in names if HOMES.of(name) == partition)
+            flush = good(last, begin + 600_000, draw)
             self._add(partition, HOME, flush, None)
 
     def _add(self, partition: int, key: str, value: bytes | None, reason: Reason | None) -> None:
@@ -277,7 +282,7 @@ async def whole_windows(fleet: Fleet) -> Counter[str]:
         for partition in range(PARTITIONS)
         for record in await read(fleet.servers, fleet.config.kafka.output, partition)
     ]
-    return Counter(d["meter_id"] for d in documents if d.get("readings") == d.get("slots") == 3)
+    return Counter(d["meter_id"] for d in documents if d.get("readings") == "all")
 
 
 def counted(metrics: bytes) -> Counter[Reason]:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 SEQUENCES = 24
-LENGTH = 25
+LENGTH = 35
 NAMES = ("a", "b")
-WHAT = [*["produce"] * 4, *["commit", "read"] * 2, "start", "offset", "abort"]
+WHAT = [*["produce"] * 4, *["commit", "read"] * 2, "append", "start", "offset", "abort"]
 PATIENCE = 10.0  # seconds until a decided transaction must be complete everywhere
 
 Operation = tuple[str, int, int]
@@ -34,7 +34,7 @@ Outcome = object
 
 
 def sequence(seed: int) -> list[Operation]:
-    """Producers start, fence one another, write, decide, and are abandoned; and readers look."""
+    """Producers start, fence one another, write, decide, are abandoned; others write and look."""
     random = Random(f"sequence {seed}")
     operations: list[Operation] = [("start", 0, 0), ("start", 1, 0)]
     for number in range(LENGTH):
@@ -69,6 +69,9 @@ class Modelled:
             return [self._read(p, committed=c) for p in (0, 1) for c in (True, False)]
         if what == "start":
             return self._start(NAMES[which])
+        if what == "append":
+            self.kafka.append(("topic", number % 2), None, number)
+            return "done"
         if which in self.broken:
             return "broken"
         try:
@@ -126,6 +129,8 @@ class Real:
     stack: AsyncExitStack
     admin: AIOKafkaAdminClient
     readers: dict[bool, AIOKafkaConsumer]
+    outsider: AIOKafkaProducer
+    """Has no part in transactions."""
     producers: list[tuple[str, AIOKafkaProducer]] = field(default_factory=list)
     begun: set[int] = field(default_factory=set)
     broken: set[int] = field(default_factory=set)
@@ -136,6 +141,9 @@ class Real:
             return [await self._read(p, committed=c) for p in (0, 1) for c in (True, False)]
         if what == "start":
             return await self._start(NAMES[which])
+        if what == "append":
+            await self._produce(self.outsider, number)
+            return "done"
         if which in self.broken:
             return "broken"
         name, producer = self.producers[which]
@@ -204,7 +212,10 @@ async def real(bootstrap: str, stack: AsyncExitStack) -> Real:
         )
         stack.push_async_callback(reader.stop)
         await reader.start()
-    return Real(bootstrap, topic, stack, admin, readers)
+    outsider = AIOKafkaProducer(bootstrap_servers=bootstrap, enable_idempotence=True)
+    stack.push_async_callback(outsider.stop)
+    await outsider.start()
+    return Real(bootstrap, topic, stack, admin, readers, outsider)
 
 
 async def coordinator(admin: AIOKafkaAdminClient, group: str) -> None:
@@ -248,6 +259,7 @@ def test_the_sequences_hold_what_matters() -> None:
         return [(operation[0], await modelled.do(operation)) for operation in sequence(seed)]
 
     seen = [pair for seed in range(SEQUENCES) for pair in asyncio.run(outcomes(seed))]
+    assert seen.count(("append", "done")) > SEQUENCES / 2
     for what in ("produce", "offset", "commit", "abort"):
         assert seen.count((what, "refused")) > 0
         assert seen.count((what, "done")) > SEQUENCES / 2

@@ -1,4 +1,4 @@
-"""What files give without Kafka, the same records give through it: release for release.
+"""What files give without Kafka, the same records give through it: release for release, in order.
 
 A file is a partition: meters share its clock, as far as they are silent.
 """
@@ -10,43 +10,36 @@ import json
 import os
 from collections import defaultdict
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
 
 from meteragent.cli import main
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.config import Config, load
 from meteragent.kafka.agent import Agent
-from tests.files.given import CONFIGURATION, lively, write_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from meteragent.stream.homes import Homes
+from tests.files.given import CONFIGURATION, SHARED, lively, write_key
+from tests.given import DAY
 
 pytestmark = pytest.mark.integration
 
 LINES = 1500
 
 
-def configured(kafka: str, name: str) -> str:
+def configured(kafka: str, name: str, tables: str) -> str:
     topics = ("group", "input", "output", "ledger", "rejected", "policies")
     names = "\n".join(f'{topic} = "{name}.{topic}"' for topic in topics)
-    return f'{CONFIGURATION}[kafka]\nbootstrap_servers = ["{kafka}"]\n{names}\n'
-
-
-def per_meter(documents: Iterable[bytes]) -> dict[str, list[bytes]]:
-    found = defaultdict(list)
-    for document in documents:
-        found[json.loads(document)["meter_id"]].append(document)
-    return found
+    return f'{tables}[kafka]\nbootstrap_servers = ["{kafka}"]\n{names}\n'
 
 
 def partition_of(line: bytes, partitions: int) -> int:
-    """A meter's records stay together; a line that names none may go anywhere."""
-    meter = line.partition(b'"meter_id": ')[2].partition(b",")[0]
-    return sum(meter) % partitions
+    """A meter's records go to its home; a line that names none may go anywhere."""
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        return Homes("murmur2", partitions).of(json.loads(line)["meter_id"])
+    return sum(line) % partitions
 
 
 async def produce(config: Config, partitions: int, lines: list[bytes]) -> None:
@@ -59,23 +52,29 @@ async def produce(config: Config, partitions: int, lines: list[bytes]) -> None:
         await producer.flush()
 
 
-def through_files(partitions: int, lines: list[bytes]) -> list[bytes]:
+Published = dict[tuple[int, str], list[tuple[int, bytes]]]
+"""Partition and policy -> releases, in their order, with the ends of their windows."""
+
+
+def through_files(partitions: int, lines: list[bytes]) -> Published:
     """All releases of a file for each partition, with one ledger."""
-    read = []
+    read: Published = defaultdict(list)
     for number in range(partitions):
         mine = [line for line in lines if partition_of(line, partitions) == number]
         Path(f"{number}.jsonl").write_bytes(b"\n".join(mine))
         out = f"{number}.out"
         files = [f"{number}.jsonl", "-o", out, "--ledger", "spend.db"]
         assert main(["sanitize", *files, "-c", "agent.toml"]) == Exit.OK
-        read += Path(out).read_bytes().splitlines()
+        for text in Path(out).read_bytes().splitlines():
+            told = json.loads(text)
+            read[number, told["policy"]].append((told["window_end"], text))
     return read
 
 
 async def through_kafka(
     config: Config, partitions: int, lines: list[bytes], count: int
-) -> list[bytes]:
-    """All releases of an agent that starts when the readings are there."""
+) -> Published:
+    """All releases of an agent that starts when the readings are there, with their times."""
     await produce(config, partitions, lines)
     agent = Agent(config, config.agent.noise_key(), lambda _: None)
     running = asyncio.create_task(agent.run())
@@ -86,15 +85,20 @@ async def through_kafka(
     )
     await consumer.start()
     try:
-        consumer.assign([TopicPartition(config.kafka.output, p) for p in range(partitions)])
-        read: list[bytes] = []
+        outputs = config.kafka.outputs
+        consumer.assign([TopicPartition(o, p) for o in outputs for p in range(partitions)])
+        found: list[ConsumerRecord] = []
         with suppress(TimeoutError):
             async with asyncio.timeout(60):
-                while len(read) < count:
-                    read.append((await consumer.getone()).value)
+                while len(found) < count:
+                    found.append(await consumer.getone())
         with suppress(TimeoutError):  # and no more than these
             async with asyncio.timeout(2):
-                read.append((await consumer.getone()).value)
+                found.append(await consumer.getone())
+        read: Published = defaultdict(list)
+        for record in found:
+            policy = json.loads(record.value)["policy"]
+            read[record.partition, policy].append((record.timestamp, record.value))
         return read
     finally:
         await consumer.stop()
@@ -102,19 +106,44 @@ async def through_kafka(
         await running
 
 
-@pytest.mark.parametrize("partitions", [1, 3])
+@pytest.mark.parametrize(
+    ("partitions", "tables"), [(1, CONFIGURATION), (3, CONFIGURATION), (2, SHARED)]
+)
 def test_files_give_what_kafka_gives(
-    kafka: str, partitions: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kafka: str, partitions: int, tables: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_key(tmp_path)
-    (tmp_path / "agent.toml").write_text(configured(kafka, f"files-{os.getpid()}-{partitions}"))
+    name = f"files-{os.getpid()}-{partitions}"
+    text = configured(kafka, name, tables).replace("{research}", f"{name}.research")
+    (tmp_path / "agent.toml").write_text(text)
     lines = [line for line in lively(LINES, seed=partitions).splitlines() if line]
     expected = through_files(partitions, lines)
     create = ["topics", "create", "-c", "agent.toml", "--partitions", str(partitions)]
     assert main(create) == Exit.OK
 
     config = load(tmp_path / "agent.toml", {})
-    read = asyncio.run(through_kafka(config, partitions, lines, len(expected)))
-    assert len(expected) > 200
-    assert per_meter(read) == per_meter(expected)
+    count = sum(map(len, expected.values()))
+    assert count > 200
+    read = asyncio.run(through_kafka(config, partitions, lines, count))
+    assert read == expected
+    if tables is SHARED:
+        refuse_overspent([text for its in read.values() for _, text in its], "0.14")
+
+
+def refuse_overspent(documents: list[bytes], amount: str) -> None:
+    """No day of a meter costs more than its account has, whoever asked; and some come near."""
+    spent: dict[str, list[tuple[int, Decimal]]] = defaultdict(list)
+    policies = set()
+    for document in documents:
+        told = json.loads(document)
+        policies.add(told["policy"])
+        cost = sum(map(Decimal, told["epsilon"].values()), Decimal(0))
+        spent[told["meter_id"]].append((told["window_start"], cost))
+    days = [
+        sum(cost for start, cost in its if begin <= start < begin + DAY)
+        for its in spent.values()
+        for begin, _ in its
+    ]
+    assert len(policies) == 2
+    assert Decimal(amount) * 9 / 10 < max(days) <= Decimal(amount)

@@ -15,18 +15,20 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from meteragent.config import Config, load
 from meteragent.config.keyfile import create
-from meteragent.errors import NotDrained, TopicsUnfit
+from meteragent.errors import TopicsUnfit
 from meteragent.kafka import restore, topics
 from meteragent.kafka.agent import Agent
 from meteragent.kafka.clients import Clients
-from meteragent.kafka.migrate import migrate
-from meteragent.privacy.ledger_record import load as load_accounts
+from meteragent.kafka.migrate import Moved, migrate
+from tests.given import read
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.integration
 
+SENDERS_TIME = {"message_timestamp_type": "CreateTime"}
+STAMPED = "--add-config message.timestamp.type=LogAppendTime"
 METERS = [f"meter-{i}" for i in range(60)]
 
 
@@ -110,8 +112,11 @@ def test_topics_that_are_made_are_fit(config: Config) -> None:
         ("ledger", {"cleanup_policy": "delete"}, "what is in it would be deleted"),
         ("input", {"cleanup_policy": "compact"}, "readings would vanish"),
         ("input", {"retention_ms": "5000"}, "keeps records for 5s, open windows need 10s"),
-        ("input", {"message_timestamp_type": "CreateTime"}, "kafka.trust_timestamps = true"),
+        ("input", SENDERS_TIME, f"run `{{stamp}} {STAMPED}`, or write kafka.trust_timestamps"),
+        ("ledger", SENDERS_TIME, f"by which windows close; run `{{stamp}} {STAMPED}`"),
         ("output", {"max_message_bytes": "2000"}, "takes records of 2000 bytes, a release of"),
+        ("output", {"message_timestamp_type": "LogAppendTime"}, "=CreateTime"),
+        ("output", {"message_timestamp_after_max_ms": "99"}, "may end agent.max_skew ahead"),
         ("ledger", {"max_message_bytes": "1000"}, "takes records of 1000 bytes, an account of"),
     ],
 )
@@ -121,7 +126,27 @@ def test_settings_that_break_the_promise_are_refused(
     async def scenario() -> None:
         await topics.create(config, Clients(config.kafka), partitions=1, replication=1)
         await alter(config, getattr(config.kafka, stream), **settings)
-        assert said in await refused(config)
+        topic = getattr(config.kafka, stream)
+        [server] = config.kafka.bootstrap_servers
+        stamp = f"kafka-configs.sh --bootstrap-server {server} --alter --topic {topic}"
+        assert said.format(stamp=stamp) in await refused(config)
+
+    asyncio.run(scenario())
+
+
+def test_releases_that_are_deleted_before_their_readings_are_warned_of(config: Config) -> None:
+    async def scenario() -> None:
+        clients = Clients(config.kafka)
+        await topics.create(config, clients, partitions=1, replication=1)
+        assert await topics.short_lived(clients) == []
+        await alter(config, config.kafka.input, retention_ms=str(15 * 86_400_000))
+        (warning,) = await topics.short_lived(clients)
+        assert "kept for 14d from the end of their windows, readings for 15d" in warning
+        await alter(config, config.kafka.input, retention_ms="-1")
+        (warning,) = await topics.short_lived(clients)
+        assert "readings for ever" in warning
+        await alter(config, config.kafka.output, retention_ms="-1")
+        assert await topics.short_lived(clients) == []
 
     asyncio.run(scenario())
 
@@ -135,6 +160,11 @@ async def write_readings(config: Config, window: int, compression: str | None = 
         reading = {"meter_id": meter, "ts": window, "value": 100}
         await producer.send(config.kafka.input, json.dumps(reading).encode(), key=meter.encode())
     await producer.stop()
+
+
+async def moved(config: Config) -> Moved:
+    now = int(time.time() * 1000)
+    return await migrate(config, config.agent.noise_key(), Clients(config.kafka), now)
 
 
 async def run_until(config: Config, releases: int, window: int) -> dict[str, int]:
@@ -173,35 +203,22 @@ def test_accounts_follow_their_meters_to_new_partitions(config: Config) -> None:
         await widen(config, kafka.input, 5)
         assert "run `meteragent ledger migrate`" in await refused(config)
 
-        assert await migrate(Clients(config.kafka)) > 0
+        assert (await moved(config)).accounts > 0
         assert await topics.refuse_unfit(config, Clients(config.kafka)) == 5
-        assert await migrate(Clients(config.kafka)) == 0
+        assert await moved(config) == (0, 0, 0)
 
         now = int(time.time()) // 10 * 10_000  # the old partitions' clocks have come this far
         await write_readings(config, now)
         released_in = await run_until(config, 2 * len(METERS), now)
-        accounts = [await restore.accounts(Clients(kafka), partition) for partition in range(5)]
+        kept = [await restore.accounts(Clients(kafka), partition) for partition in range(5)]
+        accounts = [one.accounts for one in kept]
         assert sum(map(len, accounts)) == len(METERS)
         assert released_in == {meter: p for p, found in enumerate(accounts) for meter in found}
-        terms = config.policies[""].terms
+        terms = config.policies[0].terms
         for found in accounts:
-            ledger = load_accounts(terms, list(found.values()))
+            ledger = read(terms, list(found.values()))
             spent = [sum(ledger.history(account).values()) for account in range(len(found))]
             assert spent == [2 * terms.costs[0]] * len(found)
-
-    asyncio.run(scenario())
-
-
-def test_accounts_stay_while_windows_are_open(config: Config) -> None:
-    async def scenario() -> None:
-        await topics.create(config, Clients(config.kafka), partitions=2, replication=1)
-        now = int(time.time()) // 10 * 10_000
-        await write_readings(config, now - 60_000)
-        await run_until(config, len(METERS), now - 60_000)
-        await write_readings(config, now)
-        await widen(config, config.kafka.input, 3)
-        with pytest.raises(NotDrained, match="let an agent run until its windows have closed"):
-            await migrate(Clients(config.kafka))
 
     asyncio.run(scenario())
 

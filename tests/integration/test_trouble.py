@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 import time
 from contextlib import asynccontextmanager, contextmanager
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.admin import NewPartitions
+from aiokafka.admin import NewPartitions, RecordsToDelete
 
-from meteragent.commands.exits import Exit
-from tests.integration.fleet import QUICK, Agent, Fleet, watching
+from meteragent.commands.exit_codes import Exit
+from tests.integration.fleet import QUICK, Agent, Fleet, reasons, watching
 from tests.integration.load import Load, produce
 from tests.integration.local_broker import NOT_RUNNING, Broker
 from tests.integration.oracle import assert_exactly_once, assert_paid
@@ -96,9 +97,10 @@ def test_topics_that_are_unfit_are_all_told_at_once(tmp_path: Path, servers: str
                     f"kafka.ledger: {names.ledger} has cleanup.policy=delete",
                     f"kafka.input: {names.input} keeps records for 5s, open windows need 2m40s",
                     f"kafka.input: records of {names.input} carry their senders' time",
+                    f"kafka.ledger: records of {names.ledger} carry their senders' time",
                 ):
-                    assert said.count(f"meteragent: {problem}") == 1, said
-                assert said.count("meteragent: ") == 5
+                    assert sum(reason.startswith(problem) for reason in reasons(said)) == 1, said
+                assert len(reasons(said)) == 6
 
     asyncio.run(scenario())
 
@@ -115,8 +117,8 @@ def test_a_key_that_is_missing_or_public_is_refused(tmp_path: Path, problem: str
         for command in (("check", "--offline"), ("run",)):
             code, said = await fleet.command(*command)
             assert code == Exit.KEY
-            assert said.count("meteragent: ") == 1
-            assert f"noise.key: {problem}" in said or f"noise.key {problem}" in said
+            [reason] = reasons(said)
+            assert f"noise.key: {problem}" in reason or f"noise.key {problem}" in reason
 
     asyncio.run(scenario())
 
@@ -173,8 +175,8 @@ def test_rights_that_are_missing_or_taken_away(
             for command in ("check", "run"):
                 code, said = await fleet.command(command)
                 assert code == Exit.DENIED
-                assert said.count("meteragent: ") == 1
-                assert f"kafka.security: {listener}: guest has no right to " in said
+                [reason] = reasons(said)
+                assert f"kafka.security: {listener}: guest has no right to " in reason
             await rights("--add", fleet, *RIGHTS)
             code, said = await fleet.command("check")
             assert code == Exit.OK, said
@@ -264,15 +266,85 @@ def test_releases_that_a_topic_does_not_take(tmp_path: Path, servers: str) -> No
             names = fleet.config.kafka
             agent = await fleet.start()
             await agent.becomes("ready")
-            await fleet.alter(names.ledger, max_message_bytes="100", cleanup_policy="compact")
+            kept = {"cleanup_policy": "compact", "message_timestamp_type": "LogAppendTime"}
+            await fleet.alter(names.ledger, max_message_bytes="100", **kept)
             await produce(servers, names.input, Load(23, meters=200, partitions=1), 0)
             await not_ready(agent, "MessageSizeTooLargeError")
+            [message] = {line["message"] for line in agent.said("partition failed")}
+            assert "`meteragent check` says which" in message
+            code, said = await fleet.command("check")
+            assert code == Exit.TOPICS
+            assert f"kafka.ledger: {names.ledger} takes records of 100 bytes" in said
             await assert_paid(servers, fleet.config, 1)
-            await fleet.alter(names.ledger, cleanup_policy="compact")
+            await fleet.alter(names.ledger, **kept)
             await agent.becomes("ready")
             await fleet.all_done()
             await fleet.stop()
             await assert_exactly_once(servers, fleet.config, 1)
+
+    asyncio.run(scenario())
+
+
+def test_another_program_in_the_group_is_told_of(tmp_path: Path, servers: str) -> None:
+    async def scenario() -> None:
+        async with made(Fleet(tmp_path, servers, 1)) as fleet:
+            names = fleet.config.kafka
+            async with AIOKafkaConsumer(
+                names.input,
+                bootstrap_servers=servers,
+                group_id=names.group,
+                enable_auto_commit=False,
+            ):
+                agent = await fleet.start()
+                await agent.says("agent failed", error="InconsistentGroupProtocolError")
+                assert await agent.shows("/readyz") == (503, "not ready\n")
+            [message] = {line["message"] for line in agent.said("agent failed")}
+            assert message.startswith("kafka.group: another program is in this group; write ")
+            await agent.becomes("ready")
+            await fleet.stop()
+
+    asyncio.run(scenario())
+
+
+def wait_as_by_default(fleet: Fleet) -> None:
+    """For an instance that says nothing."""
+    fleet.file.write_text(fleet.file.read_text().replace('session_timeout = "2s"', ""))
+
+
+def test_what_a_killed_agent_had_is_soon_taken_over(tmp_path: Path, servers: str) -> None:
+    async def scenario() -> None:
+        async with made(Fleet(tmp_path, servers, 1)) as fleet:
+            wait_as_by_default(fleet)
+            await (await fleet.start()).becomes("ready")
+            await fleet.kill()
+            await (await fleet.start()).becomes("ready", seconds=25)
+            await fleet.stop()
+
+    asyncio.run(scenario())
+
+
+def test_records_that_are_deleted_under_a_frozen_agent_are_told_of(
+    tmp_path: Path, servers: str
+) -> None:
+    async def scenario() -> None:
+        async with made(Fleet(tmp_path, servers, 1)) as fleet:
+            wait_as_by_default(fleet)
+            source = TopicPartition(fleet.config.kafka.input, 0)
+            agent = await fleet.start()
+            await produce(servers, source.topic, Load(25, meters=20, partitions=1), 0)
+            await fleet.all_done()
+            agent.signal(signal.SIGSTOP)
+            await produce(servers, source.topic, Load(26, meters=20, partitions=1), 0)
+            async with watching(servers) as (consumer, admin):
+                end = (await consumer.end_offsets([source]))[source]
+                await admin.delete_records({source: RecordsToDelete(before_offset=end)})
+            agent.signal(signal.SIGCONT)
+            await agent.says("agent failed", error="OffsetOutOfRangeError")
+            [message] = {line["message"] for line in agent.said("agent failed")}
+            assert message.startswith("kafka.input: Kafka deleted records before they were read; ")
+            await agent.says("records are lost that open windows needed")
+            await agent.becomes("ready")
+            await fleet.stop()
 
     asyncio.run(scenario())
 
@@ -295,7 +367,7 @@ def test_offsets_of_another_application_are_not_taken_for_ours(
             [message] = {line["message"] for line in agent.said("partition failed")}
             assert message == (
                 f"kafka.group: {names.group} has an offset in partition 0 that this agent did not "
-                "commit; write another group"
+                "commit; take another group and ledger, or delete the group"
             )
             assert await released(fleet, 0) == 0
             assert await released(fleet, 1) > 0

@@ -6,12 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from meteragent.kafka.agent import Agent
+from tests.given import KEY
 from tests.schedules.clients import ModelClients
 from tests.schedules.kafka_model import Kafka
 from tests.schedules.loop import Loop
 from tests.schedules.members import Members
 from tests.schedules.network import Network
-from tests.schedules.world import KEY, PARTITIONS, START, world
+from tests.schedules.world import PARTITIONS, START, world
 
 if TYPE_CHECKING:
     from collections.abc import Callable

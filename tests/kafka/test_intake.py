@@ -16,11 +16,11 @@ from tests.given import KEY, MINUTE, policy
 
 def test_time_passes_only_once_that_is_committed() -> None:
     async def scenario() -> None:
-        pipeline = Pipeline([Assigned("", policy())], KEY, max_skew=1000, max_meters=9)
+        pipeline = Pipeline([Assigned("", "all", policy())], KEY, max_skew=1000, max_meters=9)
         reading = b'{"meter_id":"m","ts":1000,"value":400}'
         assert not list(pipeline.feed(Decoder().decode([reading], [0], [1000])))
         source = TopicPartition("readings", 0)
-        intake = Intake(source, pipeline, Decoder(), Encoder(), lambda _: None)
+        intake = Intake(source, pipeline, Decoder(), Encoder(), {"all": "out"}, lambda _: None)
         before = pipeline.position()
 
         intake.pass_time(2 * MINUTE)
@@ -47,17 +47,17 @@ def test_a_long_pause_is_committed_in_portions_with_the_position_before_it(
     private = policy(presence="private")
 
     async def scenario() -> tuple[list[int], list[Position], list[object]]:
-        pipeline = Pipeline([Assigned("", private)], KEY, max_skew=1000, max_meters=99)
+        pipeline = Pipeline([Assigned("", "all", private)], KEY, max_skew=1000, max_meters=99)
         said: list[object] = []
         source = TopicPartition("readings", 0)
-        intake = Intake(source, pipeline, Decoder(), Encoder(), said.append)
+        intake = Intake(source, pipeline, Decoder(), Encoder(), {"all": "out"}, said.append)
         await intake.take([record(at, meter, 1000) for at, meter in enumerate(meters)])
         _, before = await intake.empty()
         await intake.take([record(10, "m-0", 100 * MINUTE + 1000)])
         portions, positions = [], []
         while True:
             outbox, position = await intake.empty()
-            portions.append(len(outbox.releases))
+            portions.append(outbox.released)
             positions.append(position)
             if not intake.busy:
                 return portions, [before, *positions], said

@@ -7,32 +7,54 @@ from hypothesis import strategies as st
 
 from meteragent.config.kafka import Kafka
 from meteragent.errors import ForeignCommit
-from meteragent.kafka.restore import metadata, parse
-from meteragent.stream.pipeline import DAWN, MOST_TICKS, Position
+from meteragent.kafka.owner import MOST_SUPERSEDED, Bond, Generation, Layout
+from meteragent.kafka.restore import bond_of, metadata, parse
+from meteragent.stream.position import DAWN, MOST_TICKS, Position
 
 OFFSETS = st.integers(0, 2**63 - 1)
 TIMES = st.integers(DAWN, 2**48)
 POSITIONS = st.builds(
     Position, OFFSETS, TIMES, OFFSETS, st.lists(st.tuples(OFFSETS, TIMES), max_size=9).map(tuple)
 )
+WORDS = st.text("0123456789abcdef", min_size=1, max_size=16)
+GENERATIONS = st.builds(
+    Generation, st.integers(1, 10**6), WORDS, st.lists(WORDS, max_size=9).map(tuple)
+)
+LAYOUTS = st.builds(Layout, st.integers(1, 10**4), st.none() | st.integers(1, 10**4))
+BONDS = st.builds(Bond, WORDS, OFFSETS, WORDS, LAYOUTS, GENERATIONS)
 LIMIT = 4096
 """Characters that a broker keeps beside an offset, if nothing else is set."""
 
 
-@given(POSITIONS)
-def test_a_position_is_read_back_as_it_was(position: Position) -> None:
-    committed = OffsetAndMetadata(position.offset, metadata(position))
+@given(POSITIONS, BONDS)
+def test_a_position_is_read_back_as_it_was(position: Position, bond: Bond) -> None:
+    committed = OffsetAndMetadata(position.offset, metadata(position, bond))
     assert parse(Kafka(), 3, committed) == position
+    assert str(bond_of(committed)) == str(bond)
+
+
+def test_a_position_of_before_ledgers_had_names_is_read_and_bound_to_none() -> None:
+    committed = OffsetAndMetadata(17, "meteragent/1 5:18 17:6")
+    assert parse(Kafka(), 3, committed) == Position(17, 5, 18, ((17, 6),))
+    assert bond_of(committed) is None
+    assert bond_of(OffsetAndMetadata(-1, "")) is None
 
 
 def test_the_most_ticks_fit_beside_an_offset() -> None:
     """Of a partition with ten million million records, until the year 5138."""
     tick = (10**13 - 1, 10**14 - 1)
-    assert len(metadata(Position(tick[0], tick[1], tick[0], (tick,) * MOST_TICKS))) <= LIMIT
+    left = tuple(f"{number:016x}" for number in range(MOST_SUPERSEDED))
+    bond = Bond("f" * 16, 10**13 - 1, "f" * 16, Layout(999, 1999), Generation(999, "f" * 16, left))
+    longest = Position(tick[0], tick[1], tick[0], (tick,) * MOST_TICKS)
+    assert len(metadata(longest, bond)) <= LIMIT
 
 
 @pytest.mark.parametrize(
-    "foreign", ["", "hello", "meteragent/1", "meteragent/1 1", "meteragent/1 1:2:3", "x/1 1:2"]
+    "foreign",
+    [
+        *("", "hello", "meteragent/1", "meteragent/1 1", "meteragent/1 1:2:3", "x/1 1:2"),
+        *("meteragent/2", "meteragent/2 1:2", "meteragent/2 a:1:b:2:3:c:", "meteragent/2 a:x 1:2"),
+    ],
 )
 def test_what_somebody_else_committed_is_refused(foreign: str) -> None:
     with pytest.raises(ForeignCommit, match="partition 3"):

@@ -16,9 +16,11 @@ from hypothesis.stateful import (
 )
 
 from meteragent.privacy.ledger import NEVER, Ledger
-from meteragent.privacy.ledger_record import dump, load, load_together
 from meteragent.privacy.terms import REACH_BACK, Terms
 from meteragent.privacy.windows import Windows
+from tests.given import read as load
+from tests.given import read_together as load_together
+from tests.given import written as everyone
 from tests.twins.accounts import Account
 
 BEGIN = 10**6  # in windows: far from the epoch, near enough to read
@@ -47,10 +49,6 @@ def all_terms(draw: st.DrawFn, longest: int = 40) -> Terms:
 
 exact_terms = all_terms()
 coarse_terms = all_terms(300).filter(lambda terms: terms.bucket_windows > 1)
-
-
-def everyone(ledger: Ledger) -> list[bytes]:
-    return dump(ledger, np.arange(len(ledger)))
 
 
 def spent(ledger: Ledger) -> list[int]:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from meteragent.privacy.policy import Policy, per_watt
 from meteragent.stream.pipeline import START, Assigned, Pipeline, Position
 from meteragent.stream.readings import Reason
-from meteragent.stream.releases import Step
+from meteragent.stream.releases import Document, Step, stages
 from tests.given import DAY, KEY, MINUTE, SECOND, Record, policy, readings
 
 SKEW = 10 * SECOND
@@ -50,7 +50,7 @@ class Partition:
 
     def __post_init__(self) -> None:
         self.pipeline = Pipeline(
-            [Assigned("", self.policy)], KEY, max_skew=SKEW, max_meters=100, start=self.start
+            [Assigned("", "all", self.policy)], KEY, max_skew=SKEW, max_meters=100, start=self.start
         )
         self.offset = self.start.offset
 
@@ -183,6 +183,63 @@ def test_a_meter_that_comes_back_after_days_goes_on_where_time_is(days: int, sec
     one.reading("a", back + 10 * MINUTE)
     assert one.closed == [("a", 0), ("a", back // MINUTE * MINUTE)]
     assert one.pipeline.counts.tally.late == 1
+
+
+@given(st.integers(0, 59), st.integers(60, 300), st.integers(60, 300))
+def test_where_presence_is_private_only_the_clock_of_all_closes_a_window(
+    last: int, own: int, clock: int
+) -> None:
+    """
+    a: --x------|----own     (it moves the clock as well)
+    b: x-|      |--------y   closes a's w0, and b's, if and only if the newest is >= 60 + 5 + 30
+    """
+    one = Partition(closing(presence="private"))
+    for meter, time in (("b", last), ("a", last), ("a", own), ("b", clock)):
+        one.reading(meter, time * SECOND)
+    first = sorted(meter for meter, start in one.closed if start == 0)
+    assert first == (["a", "b"] if max(own, clock) >= 95 else [])
+
+
+@given(st.integers(60, 94), st.integers(0, 59))
+def test_where_presence_is_private_the_clock_of_all_says_what_is_late(clock: int, old: int) -> None:
+    """
+    a:          |----clock < 95, then x: in time, though its own time has passed w0 + grace
+    """
+    one = Partition(closing(presence="private", grace=0))
+    one.reading("a", 59 * SECOND)
+    one.reading("a", clock * SECOND)
+    one.reading("a", old * SECOND)
+    in_time = clock < 90
+    assert one.pipeline.counts.tally.late == (0 if in_time else 1)
+
+
+@given(st.data())
+def test_private_windows_of_all_policies_come_in_the_order_in_which_they_are_due(
+    data: st.DataObject,
+) -> None:
+    """Whatever leaps the clock makes, and whoever makes them."""
+    assigned = [
+        Assigned("", "all", closing(presence="private")),
+        Assigned("b", "b", closing(2 * MINUTE, presence="private", idle=5 * SECOND)),
+    ]
+    pipeline = Pipeline(assigned, KEY, max_skew=SKEW, max_meters=9)
+    meters = ("a1", "a2", "b1", "b2")
+    times = [10 * SECOND] * 4
+    times += data.draw(st.lists(st.integers(10, 600).map(lambda s: s * SECOND), max_size=8))
+    who = [*meters, *data.draw(st.lists(st.sampled_from(meters), min_size=8, max_size=8))]
+    records = [Record(meter, t, t, (1.0,)) for meter, t in zip(who, sorted(times), strict=False)]
+    told: list[Document] = []
+    for stage in stages(pipeline.feed(readings(records))):
+        documents = [d for step in stage for d in step.written(lambda r: [b""] * len(r.meters))]
+        told += sorted(documents)
+    dues = [(d.due, d.place, d.end, d.meter) for d in told]
+    assert dues == sorted(dues)
+    now = max(r.start for r in records)
+    ends = [(d.meter, d.end) for d in told]
+    for meter in meters:
+        size, wait = (2 * MINUTE, 10 * SECOND) if meter[0] == "b" else (MINUTE, 35 * SECOND)
+        over = [end for end in range(size, now + 1, size) if end + wait <= now]
+        assert [end for name, end in ends if name == meter] == over
 
 
 @given(st.integers(1, 30))

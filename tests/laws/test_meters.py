@@ -12,17 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meteragent.privacy.ledger import Ledger
-from meteragent.privacy.ledger_record import dump, load
 from meteragent.stream.meters import longest_prefix, lookalikes, normal
 from meteragent.stream.pipeline import Pipeline
 from meteragent.stream.readings import Reason
-from tests.given import KEY, Record, readings
+from tests.given import KEY, Record, read, readings, written
 from tests.laws.test_pipeline import POLICIES, Published, logs
 
 SPELLINGS = {
     "a": ["a", "A", " a", "a\u00a0", "\uff41", "\uff21 "],
     "b": ["b", "B", "\u212c"],
     "p-1": ["p-1", "P-1", "p-\u00b9", "\uff50\uff0d1"],
+    "p-2": ["p-2", "P-2", "p-\u00b2"],
     "h-1": ["h-1", "H-1\t", "\u210e-1"],
     "h-2": ["h-2", "H-2", "h-\u2082"],
 }
@@ -156,20 +156,20 @@ def test_accounts_that_were_kept_under_several_spellings_add_up() -> None:
         for start in starts:
             ledger.charge(account, np.array([start]))
             ledger.settle(account, np.array([start + policy.size]))
-        [records[meter]] = dump(ledger, account)
+        [records[meter]] = written(ledger, account)
     built = pipeline(Published(accounts=records), normalise=True)
     [holding] = [h for h in built.holdings() if h.meters]
     price = policy.terms.price
     assert (holding.ledger.spent * holding.ledger.unit).tolist()[:2] == [3 * price, price]
     assert holding.ledger.released_until.tolist()[:2] == [90_000, 30_000]
-    apart = load(policy.terms, [*records.values()])
+    apart = read(policy.terms, [*records.values()])
     assert (apart.spent * apart.unit).tolist() == [2 * price, price, price]
 
 
 def test_accounts_of_meters_that_have_no_policy_any_more_are_left_alone() -> None:
     home = POLICIES[0].policy
     ledger, account = Ledger(home.terms, 1), np.zeros(1, dtype=np.int64)
-    [kept] = dump(ledger, account)
+    [kept] = written(ledger, account)
     built = Pipeline(POLICIES[1:], KEY, max_skew=60_000, max_meters=9)
     built.restore({"a": kept, "p-1": kept})
     assert sum(holding.meters for holding in built.holdings()) == 1

@@ -12,7 +12,6 @@ from qif import channel, measure
 from qif import mechanism as mechanisms
 
 from meteragent import Domain, TruncatedGeometric
-from meteragent.explain.leakage import multiplicative_capacity
 from meteragent.privacy.query import NAMED, Query, answer, query
 from tests.laws.test_queries import mean_half_even
 
@@ -88,4 +87,4 @@ def test_capacities_at_half_the_odds_per_level(levels: int, capacity: float) -> 
     mechanism = TruncatedGeometric(Domain(0, levels - 1, 1), f"{math.log(2):.9f}")
     theirs = measure.bayes_vuln.mult_capacity(mechanism.matrix())
     assert theirs == pytest.approx(capacity, rel=1e-8)
-    assert multiplicative_capacity(mechanism) == pytest.approx(theirs, rel=1e-12)
+    assert mechanism.multiplicative_capacity == pytest.approx(theirs, rel=1e-12)

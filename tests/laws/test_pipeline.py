@@ -1,9 +1,11 @@
 """A pipeline is a function of its records: not of batches, crashes or rebuilds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
+from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from meteragent.privacy.policy import per_watt, question
 from meteragent.stream.pipeline import START, Assigned, Pipeline, Position
 from meteragent.stream.readings import Reason
-from meteragent.stream.releases import Step
+from meteragent.stream.releases import Document, Releases, Step, stages
 from tests.given import KEY, SECOND, Record, policy, readings
 
 HOME = policy(
@@ -23,14 +25,21 @@ HOME = policy(
     horizon=120 * SECOND,
 )
 POLICIES = (
-    Assigned("", HOME),
-    Assigned("p-", replace(HOME, presence="private", size=20 * SECOND, hop=20 * SECOND)),
+    Assigned("", "all", HOME),
+    Assigned("p-", "p-", replace(HOME, presence="private", size=20 * SECOND, hop=20 * SECOND)),
     Assigned(
         "h-",
-        replace(HOME, hop=10 * SECOND, on_exhausted="partial", min_coverage=Decimal("0.5")),
+        "h-",
+        replace(
+            HOME,
+            hop=10 * SECOND,
+            on_exhausted="partial",
+            min_coverage=Decimal("0.5"),
+            fill_limit=10 * SECOND,
+        ),
     ),
 )
-METERS = ("a", "b", "p-1", "h-1", "h-2")
+METERS = ("a", "b", "p-2", "p-1", "h-1", "h-2")
 
 
 @st.composite
@@ -53,7 +62,16 @@ def logs(draw: st.DrawFn) -> list[Record]:
     return log
 
 
-Release = tuple[str, int, int, str, str]
+Release = tuple[str, int, bytes]
+
+
+def everything(r: Releases) -> list[bytes]:
+    """All that is released of each window."""
+    rows = zip(r.starts, r.granted, r.withheld, r.values, r.unbiased, strict=True)
+    return [
+        repr((int(start), int(granted), str(why), values.tolist(), unbiased.tolist())).encode()
+        for start, granted, why, values, unbiased in rows
+    ]
 
 
 @dataclass
@@ -66,13 +84,12 @@ class Published:
     position: Position = START
 
     def commit(self, pipeline: Pipeline, steps: Iterable[Step]) -> None:
-        for step in steps:
-            r = step.releases
-            for i, meter in enumerate(r.meters):
-                values = repr((r.values[i].tolist(), r.unbiased[i].tolist()))
-                row = (meter, int(r.starts[i]), int(r.granted[i]), str(r.withheld[i]), values)
-                self.releases.append(row)
-            self.accounts.update(step.accounts)
+        for stage in stages(steps):
+            documents: list[Document] = []
+            for step in stage:
+                documents += step.written(everything)
+                self.accounts.update(step.accounts)
+            self.releases += [(d.meter, d.end, d.text) for d in sorted(documents)]
         self.rejects += [(r.offset, r.reason) for r in pipeline.counts.rejects]
         pipeline.counts.rejects.clear()
         self.position = pipeline.position()
@@ -95,20 +112,39 @@ def straight(log: list[Record]) -> Published:
     return published
 
 
-@given(logs(), st.lists(st.integers(0, 50), max_size=5))
-def test_any_batching_of_the_same_records_gives_the_same_releases(
-    log: list[Record], cuts: list[int]
+MUCH = st.sampled_from([1, 3, 8, 2**14])
+"""So many windows, or readings, are worked on together."""
+
+
+@contextmanager
+def at_once(much: int) -> Iterator[None]:
+    with (
+        patch("meteragent.stream.pipeline.READINGS_AT_ONCE", much),
+        patch("meteragent.stream.pipeline.WINDOWS_AT_ONCE", much),
+        patch("meteragent.stream.window.WINDOWS_AT_ONCE", much),
+    ):
+        yield
+
+
+@given(logs(), st.lists(st.integers(0, 50), max_size=5), MUCH)
+def test_any_batching_of_the_same_records_gives_the_same_releases_in_the_same_order(
+    log: list[Record], cuts: list[int], much: int
 ) -> None:
     expected, published = straight(log), Published()
+    with at_once(much):
+        in_batches(log, cuts, published)
+    assert published.releases == expected.releases
+    assert sorted(published.rejects) == sorted(expected.rejects)
+    assert published.accounts == expected.accounts
+    assert published.position == expected.position
+
+
+def in_batches(log: list[Record], cuts: list[int], published: Published) -> None:
     one = pipeline(published)
     for low, high in pairwise([0, *sorted(min(c, len(log)) for c in cuts), len(log)]):
         published.commit(one, one.feed(readings(log[low:high], low)))
         if high > low:
             assert published.position.processed == high
-    assert published.by_meter() == expected.by_meter()
-    assert sorted(published.rejects) == sorted(expected.rejects)
-    assert published.accounts == expected.accounts
-    assert published.position == expected.position
 
 
 FATES = st.sampled_from(["go on", "commit", "crash", "commit and crash"])
@@ -131,17 +167,17 @@ def test_a_crash_anywhere_neither_loses_a_window_nor_releases_one_twice(
             uncommitted = []
         if "crash" in fate:
             one, uncommitted, at = pipeline(published), [], published.position.offset
-    assert published.by_meter() == expected.by_meter()
+    assert published.releases == expected.releases
     assert sorted(published.rejects) == sorted(expected.rejects)
     assert published.accounts == expected.accounts
     assert published.position == expected.position
 
 
-@given(logs(), st.integers(0, 50), st.integers(1, 12), st.sampled_from([0, 60, 400]))
+@given(logs(), st.integers(0, 50), st.integers(1, 12), st.sampled_from([0, 60, 400]), MUCH)
 def test_a_portion_that_was_committed_with_the_position_before_it_stays_decided(
-    log: list[Record], cut: int, portion: int, pause: int
+    log: list[Record], cut: int, portion: int, pause: int, much: int
 ) -> None:
-    """Some steps of a batch, or of a tick, are committed; then everything is lost."""
+    """Some stages of a batch, or of a tick, are committed; then everything is lost."""
     cut = min(cut, len(log) - 1)
     late = Record("b", log[-1].written + pause * SECOND, log[-1].written, (1.0,))
     log = [*log, late]
@@ -150,12 +186,14 @@ def test_a_portion_that_was_committed_with_the_position_before_it_stays_decided(
     if cut:
         published.commit(one, one.feed(readings(log[:cut])))
     before = one.position()
-    published.commit(one, islice(one.feed(readings(log[cut:], cut)), portion))
+    with at_once(much):
+        some = islice(stages(one.feed(readings(log[cut:], cut))), portion)
+        published.commit(one, chain.from_iterable(some))
     published.position = before
     published.rejects = [(at, why) for at, why in published.rejects if at < cut]
     other = pipeline(published)
     published.commit(other, other.feed(readings(log[before.offset :], before.offset)))
-    assert published.by_meter() == expected.by_meter()
+    assert published.releases == expected.releases
     assert published.accounts == expected.accounts
     assert published.position == expected.position
     assert sorted(published.rejects) == sorted(expected.rejects)

@@ -1,7 +1,6 @@
 """The columnar windows do what one reading after the other does, whatever the batches."""
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -13,7 +12,10 @@ from hypothesis import strategies as st
 
 from meteragent.privacy.domain import ABSENT, Domain
 from meteragent.privacy.policy import Policy
+from meteragent.stream.order import Course
+from meteragent.stream.pipeline import DAWN
 from meteragent.stream.records import Records
+from meteragent.stream.strips import Closed
 from meteragent.stream.window import SLOTS_AT_ONCE, STRIDE_SLOTS, WINDOWS_AT_ONCE, Store, Tally
 from tests.given import SECOND, policy
 from tests.twins.windows import Windows
@@ -98,9 +100,10 @@ def rounds(draw: st.DrawFn, interval: int) -> list[Sent]:
         times.insert(min(len(times), late + draw(st.integers(0, 6))), again)
     behind = draw(st.integers(0, 9)) * interval
     return [
-        Sent(row, time - row * behind, spacing, (draw(st.integers(0, 100)),) * count, nth)
+        Sent(row, time - row * behind, spacing, (level,) * count, nth * meters + row)
         for nth, time in enumerate(times)
         for row in range(meters)
+        for level in [draw(st.integers(0, 100))]
     ]
 
 
@@ -155,32 +158,56 @@ def laid_out(stride: int, portion: tuple[int, int]) -> Iterator[None]:
         yield
 
 
+def come_to(store: Store, clock: int, course: Course) -> Iterator[Closed]:
+    """As a partition does it: in stages."""
+    stage = DAWN
+    while stage < clock:
+        stage = store.at_once(clock, stage)
+        yield from store.advance(stage, course)
+
+
+def in_order(chunks: Iterable[Closed]) -> list[object]:
+    """What has closed, (row, window, levels), in the order in which it is to be told."""
+    found = [
+        (moment, due, window, row, tuple(None if level == ABSENT else level for level in levels))
+        for chunk in chunks
+        for moment, due, window, row, levels in zip(
+            chunk.moments.tolist(),
+            chunk.dues.tolist(),
+            chunk.windows.tolist(),
+            chunk.rows.tolist(),
+            chunk.levels.tolist(),
+            strict=True,
+        )
+    ]
+    return [(row, window, levels) for _, _, window, row, levels in sorted(found)]
+
+
 def keep_step(policy: Policy, batches: list[list[Sent]], data: st.DataObject) -> None:
     """Give the same batches to both; compare all that can be seen."""
     twin, store, tally = Windows(policy), Store(policy), Tally()
-    clock = -(2**62)
-    expected: dict[int, list[object]] = defaultdict(list)
-    closed: dict[int, list[object]] = defaultdict(list)
+    clock, offset = -(2**62), 0
+    expected: list[object] = []
+    closed: list[object] = []
     for batch in batches:
         columns, after = columns_of(batch, clock)
         for record, before in zip(batch, columns.before.tolist(), strict=True):
+            by_own, by_clock = [], []
             for time, level in zip(record.times, record.levels, strict=True):
-                for row, window, levels in twin.add(record.row, time, level, record.offset, before):
-                    expected[row].append((window, levels))
+                own, idle = twin.add(record.row, time, level, record.offset, before)
+                by_own += own
+                by_clock += idle
+            expected += [*by_own, *by_clock]
         store.grow(4)
-        chunks = list(store.add(columns, tally))
-        clock = after
+        course = Course.of_tick(clock, offset)
+        course = course.moved(np.append(columns.before[1:], after), columns.offsets)
+        clock, offset = after, batch[-1].offset + 1
+        chunks = [*store.add(columns, course, tally), *come_to(store, clock, course)]
+        closed += in_order(chunks)
         if data.draw(st.integers(0, 3)) == 0:
             clock += data.draw(st.integers(0, 200)) * SECOND
-            for row, window, levels in twin.advance(clock):
-                expected[row].append((window, levels))
-        chunks += store.advance(clock)
-        for chunk in chunks:
-            for row, window, found in zip(
-                chunk.rows.tolist(), chunk.windows.tolist(), chunk.levels.tolist(), strict=True
-            ):
-                seen = tuple(None if level == ABSENT else level for level in found)
-                closed[row].append((window, seen))
+            expected += twin.advance(clock)
+            closed += in_order(come_to(store, clock, Course.of_tick(clock, offset)))
         assert closed == expected
         assert (tally.accepted, tally.late, tally.duplicate) == (
             twin.accepted,

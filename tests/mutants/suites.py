@@ -1,6 +1,7 @@
 """Which tests are asked about a mistake in a module: fast ones, the likeliest first.
 
 `tests/same_bytes` is not asked: it would find nearly everything, and say of nothing what is wrong.
+Nor are tests that take minutes, start brokers, or clone the repository, which a copy is not.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ SUITES = {
     "meteragent/watch": ("tests/watch",),
     "meteragent/kafka": ("tests/kafka", "tests/schedules", "tests/watch"),
     "meteragent/files": ("tests/files",),
-    "meteragent/commands": ("tests/commands", "tests/files/test_sanitize.py", "tests/docs"),
+    "meteragent/commands": (
+        *("tests/commands", "tests/files/test_sanitize.py", "tests/files/test_ledger_shown.py"),
+        "tests/docs/test_troubleshooting.py",
+    ),
     "meteragent": ("tests/test_errors.py", "tests/config", "tests/commands"),
 }
 """Folder -> tests."""

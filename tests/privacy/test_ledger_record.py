@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import replace
+from hashlib import blake2b
 
 import numpy as np
 import pytest
@@ -11,10 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meteragent.errors import LedgerDamaged
+from meteragent.privacy.billing import load as load_all
 from meteragent.privacy.ledger import NEVER, Ledger
-from meteragent.privacy.ledger_record import dump, load
-from meteragent.privacy.terms import MOST_BUDGET, REACH_BACK, Terms
+from meteragent.privacy.ledger_record import dump
+from meteragent.privacy.terms import MOST_BUDGET, REACH_BACK, Share, Terms
 from meteragent.privacy.windows import Windows
+from tests.given import read as load
+from tests.given import written as everyone
 
 MINUTE = 60_000
 QUARTER = 15 * MINUTE
@@ -23,12 +27,14 @@ DAY = 24 * HOUR
 FIRST = np.array([0])
 QUARTERS = Terms(budget=100, horizon=DAY, windows=Windows(QUARTER, QUARTER, 1), costs=(1,))
 HOURS = Terms(budget=100, horizon=DAY, windows=Windows(HOUR, HOUR, 1), costs=(4,))
-HEADER = struct.Struct("<4sHHqqqqq")
-FIELDS = ("magic", "item", "ring", "bucket", "reach", "unit", "head", "until")
-
-
-def everyone(ledger: Ledger) -> list[bytes]:
-    return dump(ledger, np.arange(len(ledger)))
+HEADER = struct.Struct("<4sHHQHHIqqqqqqq")
+FIELDS = (
+    *("magic", "rings", "zero", "mark", "item", "ring", "private", "budget", "horizon"),
+    *("bucket", "reach", "unit", "head", "until"),
+)
+FIRST_HEADER = struct.Struct("<4sHHqqqqq")
+"""Of version 0.1."""
+MARK = int.from_bytes(blake2b(b"all", digest_size=8).digest(), "little")
 
 
 def charge(ledger: Ledger, *starts: int) -> list[int]:
@@ -57,8 +63,37 @@ def test_a_record_is_laid_out_as_documented() -> None:
     spent = [0] * ring
     spent[7], spent[9] = 1, 2
     (record,) = everyone(ledger)
-    header = (b"mtrL", 2, ring, QUARTER, QUARTER, 1, 9, 10 * QUARTER)
-    assert record == HEADER.pack(*header) + struct.pack(f"<{ring}h", *spent)
+    shape = (MARK, 2, ring, 0, 100, HOUR, QUARTER, QUARTER, 1)
+    header = HEADER.pack(b"mtr2", 1, 0, *shape, 9, 10 * QUARTER)
+    assert record == header + struct.pack(f"<{ring}h", *spent)
+
+
+def test_a_record_of_version_0_1_is_the_same_account() -> None:
+    ledger = spender(replace(QUARTERS, horizon=HOUR), 7 * QUARTER, 9 * QUARTER, 9 * QUARTER)
+    ledger.settle(FIRST, np.array([10 * QUARTER]))
+    spent = [0] * (4 + REACH_BACK)
+    spent[7], spent[9] = 1, 2
+    header = FIRST_HEADER.pack(b"mtrL", 2, len(spent), QUARTER, QUARTER, 1, 9, 10 * QUARTER)
+    record = header + struct.pack(f"<{len(spent)}h", *spent)
+    assert everyone(load(ledger.terms, [record])) == everyone(ledger)
+    for end in (4, 31, 32, len(record) - 1):
+        with pytest.raises(LedgerDamaged):
+            load(ledger.terms, [record[:end]])
+
+
+def test_an_account_has_a_ring_for_each_policy_in_their_order() -> None:
+    shares = [Share("quarters", QUARTERS), Share("hours", HOURS, private=True)]
+    ledgers = [spender(QUARTERS, QUARTER), spender(HOURS, HOUR)]
+    (record,) = dump(shares, ledgers, FIRST)
+    marks = [int.from_bytes(record[at : at + 8], "little") for at in (8, 8 + 56)]
+    assert marks == [share.mark for share in shares]
+    assert [record[at] for at in (8 + 12, 8 + 56 + 12)] == [0, 1]
+    assert len(record) == 8 + 2 * 56 + 2 * 16 + 2 * sum(one.buckets_kept for one in ledgers)
+    again = load_all(shares, [record])
+    assert [one.history(0) for one in again] == [{QUARTER: 1}, {HOUR: 4}]
+    assert dump(shares, again, FIRST) == [record]
+    backwards = load_all(shares[::-1], [record])
+    assert [one.history(0) for one in backwards] == [{HOUR: 4}, {QUARTER: 1}]
 
 
 def test_a_record_knows_how_far_its_windows_reach_and_how_wide_its_entries_are() -> None:
@@ -82,7 +117,7 @@ def test_thousands_of_accounts_are_read_back_in_their_order(terms: Terms) -> Non
     for column in ("buckets", "head", "spent", "released_until"):
         np.testing.assert_array_equal(getattr(again, column), getattr(ledger, column))
     picked = rng.permutation(many)[:1500]
-    np.testing.assert_array_equal(load(terms, dump(ledger, picked)).spent, ledger.spent[picked])
+    np.testing.assert_array_equal(load(terms, everyone(ledger, picked)).spent, ledger.spent[picked])
 
 
 def test_a_ledger_without_accounts_is_no_records() -> None:
@@ -216,9 +251,23 @@ def wide(*, unit: int, entry: int) -> bytes:
     [
         b"",
         b"mtrL",
+        b"mtr2",
+        b"mtr2\1\0\0\0",
+        damaged()[:63],
+        damaged()[:64],
         damaged()[:-1],
         damaged() + b"\0",
         damaged(magic=b"mtrM"),
+        damaged(magic=b"mtrL"),
+        damaged(rings=0),
+        damaged(rings=2),
+        damaged(rings=65),
+        damaged(zero=1),
+        damaged(private=2),
+        damaged(budget=0),
+        damaged(budget=2**48 + 1),
+        damaged(horizon=0),
+        damaged(horizon=2**52),
         damaged(item=3),
         damaged(item=4),
         damaged(item=8),
@@ -270,7 +319,9 @@ def arbitrary_records(draw: st.DrawFn) -> bytes:
     if draw(st.booleans()):
         return draw(st.binary(max_size=600))
     item, ring = draw(st.sampled_from([2, 4, 8])), draw(st.integers(1, 128))
-    header = HEADER.pack(b"mtrL", item, ring, *(draw(numbers) for _ in range(5)))
+    kept = (draw(st.sampled_from([MARK, 7])), item, ring, draw(st.integers(0, 1)))
+    terms = (draw(numbers | st.just(100)), draw(numbers | st.just(DAY)))
+    header = HEADER.pack(b"mtr2", 1, 0, *kept, *terms, *(draw(numbers) for _ in range(5)))
     most = draw(st.sampled_from([0, 100, 2 ** (8 * min(item, 4) - 1) - 1]))
     entry = st.integers(0, most).map(lambda spent: spent.to_bytes(item, "little"))
     return header + b"".join(draw(st.lists(entry, min_size=ring, max_size=ring)))

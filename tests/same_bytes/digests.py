@@ -3,7 +3,10 @@
 Each case is a line for each thing that comes of it, so that a change that is meant touches its
 own lines only. The lines say what commit 478b133 did, before the folders were the architecture,
 but for what was changed on purpose since: empty windows of private meters whose range begins
-below 0 W (drawn: 8, 19, 21, 25), and the key of the files, which had become too plain.
+below 0 W (drawn: 8, 19, 21, 25), the key of the files, which had become too plain, the layout of
+accounts, which have a ring for each policy of their meter, the windows of private meters, which
+the clock of the partition alone closes, the order of releases in files, which is that of the
+records, and the readings of public windows, which are told in classes.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ Made = dict[str, "Iterable[object]"]
 
 def _promises(config: Config) -> Iterable[object]:
     """What a policy is called, and what its accounts are kept by."""
-    for prefix, policy in config.policies.items():
+    for prefix, policy in ((one.prefix, one.policy) for one in config.assigned):
         terms = policy.terms
         yield from (prefix, policy.id, policy.digest, policy.document(), terms.costs, terms.unit)
         yield from (terms.per_horizon, terms.span, terms.bucket, terms.reach, terms.slack)
@@ -60,7 +63,7 @@ def streamed(
 
 def _of(tables: list[policies.Table], seed: str, later: list[policies.Table] | None = None) -> Made:
     settings = policies.config(tables)
-    interval = min(policy.interval for policy in settings.policies.values())
+    interval = min(policy.interval for policy in settings.policies)
     log = messages.troubled(Random(f"log {seed}"), interval, 1500, messages.METERS)
     return streamed(settings, log, seed, later=policies.config(later) if later else None)
 
@@ -72,7 +75,7 @@ def _drawn(number: int) -> Made:
 
 def _preset(name: str) -> Made:
     settings = policies.config([{"preset": name}])
-    [policy] = settings.policies.values()
+    [policy] = settings.policies
     days = 3 * policy.size // 86_400_000
     return streamed(settings, messages.homes(2, days, policy.interval, 90), name, CALM)
 

@@ -36,7 +36,7 @@ def troubled(draw: Random, interval: int, count: int, meters: Sequence[str]) -> 
     1970 until now there are too many windows.
     """
     written = [Message(_document(draw, interval, BEGIN, meters), BEGIN + interval)]
-    attackers = Payloads(draw)
+    attackers = Payloads(draw, accounts=False)
     now = BEGIN
     for _ in range(count):
         now += draw.choice((0, 0, 0, 1, 1, 2, 2, 5)) * interval // 4

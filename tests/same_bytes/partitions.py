@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder, reject_document
-from meteragent.stream.pipeline import START, Assigned, Counts, Pipeline, Position
+from meteragent.stream.pipeline import START, Counts, Pipeline, Position
 from tests.given import KEY
 from tests.same_bytes.messages import SKEW
 
@@ -53,7 +53,7 @@ class Partition:
         """As after a crash; perhaps with other settings. What was not committed is gone."""
         self._config = config or self._config
         self._pipeline = Pipeline(
-            [Assigned(prefix, policy) for prefix, policy in self._config.policies.items()],
+            self._config.assigned,
             KEY,
             max_skew=SKEW,
             max_meters=MOST_METERS,
@@ -107,7 +107,7 @@ def run(
 ) -> Partition:
     """Feed a log to its end, whatever happens on the way; settings may change half way."""
     partition = Partition(config)
-    slot = min(policy.interval for policy in config.policies.values())
+    slot = min(policy.interval for policy in config.policies)
     while partition.next < len(log):
         if later and partition.next > len(log) // 2:
             partition.commit()
@@ -121,6 +121,6 @@ def run(
         if draw.random() < fate.crash:
             partition.start_anew()
     partition.commit()
-    partition.tick(max(p.size + p.grace + p.idle for p in config.policies.values()))
+    partition.tick(max(p.size + p.grace + p.idle for p in config.policies))
     partition.commit()
     return partition

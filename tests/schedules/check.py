@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 from aiokafka.structs import OffsetAndMetadata
 
-from meteragent.kafka.restore import parse
+from meteragent.config import Config
+from meteragent.kafka.restore import bond_of, parse
+from meteragent.privacy.billing import load
 from meteragent.privacy.ledger import NEVER
-from meteragent.privacy.ledger_record import load
-from meteragent.privacy.terms import Terms
 from tests.schedules.kafka_model import Kafka, Transaction
 from tests.schedules.world import PARTITIONS, Window, World, expected
+
+Ring = tuple[str, str]
+"""(policy id, meter)"""
 
 
 class Broken(AssertionError):
@@ -33,41 +36,46 @@ class Checker:
     def __init__(self, kafka: Kafka, world: World) -> None:
         self._kafka = kafka
         self._world = world
-        self._policy = world.policy
         self._names = world.config.kafka
-        self._paid_for = [sum(world.policy.terms.costs[:n]) for n in range(9)]
+        self._paid_for = {
+            name: [sum(policy.terms.costs[:n]) for n in range(9)]
+            for name, policy in world.policies.items()
+        }
         self._drawn: dict[Window, bytes] = {}
-        self._costs: dict[str, dict[int, int]] = defaultdict(dict)
-        self._paid: dict[str, dict[int, int]] = defaultdict(dict)
-        self._until: dict[str, int] = defaultdict(lambda: NEVER)
+        self._costs: dict[Ring, dict[int, int]] = defaultdict(dict)
+        self._paid: dict[Ring, dict[int, int]] = defaultdict(dict)
+        self._until: dict[Ring, int] = defaultdict(lambda: NEVER)
         self._accounts: dict[str, bytes] = {}
         self._processed = [0] * PARTITIONS
-        self._outputs = [kafka.log((self._names.output, p)).entries for p in range(PARTITIONS)]
-        self._drawn_until = [0] * PARTITIONS
+        self._configurations: dict[int, list[str]] = defaultdict(list)
+        """Of each partition, in their order."""
+        places = [(name, p) for name in self._names.outputs for p in range(PARTITIONS)]
+        self._outputs = [kafka.log(place).entries for place in places]
+        self._drawn_until = [0] * len(places)
         self._decided_until = 0
         self.released: dict[Window, bytes] = {}
         """What is committed."""
 
     def look(self) -> None:
         """Check what is new in the logs."""
-        for partition, entries in enumerate(self._outputs):
-            if len(entries) > self._drawn_until[partition]:
-                for entry in entries[self._drawn_until[partition] :]:
+        for place, entries in enumerate(self._outputs):
+            if len(entries) > self._drawn_until[place]:
+                for entry in entries[self._drawn_until[place] :]:
                     if entry.is_record:
                         self._draw(entry.value)
-                self._drawn_until[partition] = len(entries)
+                self._drawn_until[place] = len(entries)
         while self._decided_until < len(self._kafka.decided):
             self._commit(self._kafka.decided[self._decided_until])
             self._decided_until += 1
 
     def _draw(self, document: bytes) -> None:
         """At `read_uncommitted`: one draw for a window, and no horizon over budget."""
-        (meter, start), queries = window, _ = read_release(document)
+        (name, meter, start), queries = window, _ = read_release(document)
         if self._drawn.setdefault(window, document) != document:
             raise Broken(f"a second draw of {window}")
-        costs = self._costs[meter]
-        costs[start] = self._paid_for[queries]
-        terms, hop = self._policy.terms, self._policy.hop
+        costs = self._costs[name, meter]
+        costs[start] = self._paid_for[name][queries]
+        terms, hop = self._world.policies[name].terms, self._world.policies[name].hop
         for last in range(terms.per_horizon):
             first = start + (last - terms.per_horizon + 1) * hop
             spent = sum(costs.get(first + nth * hop, 0) for nth in range(terms.per_horizon))
@@ -78,9 +86,9 @@ class Checker:
         """At `read_committed`: every window once, and exactly what the ledger says."""
         touched = set()
         for (topic, _), key, value in transaction.records:
-            if topic == self._names.output:
+            if topic in self._names.outputs:
                 touched.add(self._release(value))
-            elif topic == self._names.ledger:
+            elif topic == self._names.ledger and not key.startswith(b"\0"):
                 self._accounts[key.decode()] = value
                 touched.add(key.decode())
         for meter in sorted(touched):
@@ -91,25 +99,35 @@ class Checker:
             if position.processed < self._processed[partition]:
                 raise Broken(f"partition {partition} fell back to {position}")
             self._processed[partition] = position.processed
+            bond = bond_of(committed)
+            assert bond is not None
+            had = self._configurations[partition]
+            if bond.generation.digest in had[:-1]:
+                raise Broken(f"an older configuration is at work on partition {partition} again")
+            if bond.generation.digest not in had:
+                had.append(bond.generation.digest)
 
     def _release(self, document: bytes) -> str:
-        (meter, start), queries = window, _ = read_release(document)
+        (name, meter, start), queries = window, _ = read_release(document)
         if window in self.released:
             raise Broken(f"{window} is released twice")
         self.released[window] = document
+        ring, end = (name, meter), start + self._world.policies[name].size
         if queries:
-            self._paid[meter][start] = self._paid_for[queries]
-        self._until[meter] = max(self._until[meter], start + self._policy.size)
+            self._paid[ring][start] = self._paid_for[name][queries]
+        self._until[ring] = max(self._until[ring], end)
         return meter
 
     def _balance(self, meter: str) -> None:
         account = self._accounts.get(meter)
         if account is None:
             raise Broken(f"{meter} has releases and no account")
-        since, until, spent = _read_account(self._policy.terms, account)
-        paid = {start: cost for start, cost in self._paid[meter].items() if start >= since}
-        if spent != paid or until != self._until[meter]:
-            raise Broken(f"the ledger of {meter} says {spent} {until}, the output {paid}")
+        rings = _read_account(self._world.config, account)
+        for one, (since, until, spent) in zip(self._world.config.assigned, rings, strict=True):
+            ring = one.policy.id, meter
+            paid = {start: cost for start, cost in self._paid[ring].items() if start >= since}
+            if spent != paid or until != self._until[ring]:
+                raise Broken(f"the ledger of {meter} says {spent} {until}, the output {paid}")
 
     def compare(self) -> None:
         """Nothing is lost: what is committed is what an undisturbed pipeline makes."""
@@ -136,12 +154,19 @@ class Checker:
 def read_release(document: bytes) -> Release:
     """What it says of whom."""
     told = json.loads(document)
-    return Release((told["meter_id"], told["window_start"]), len(told["values"]))
+    window = told["policy"], told["meter_id"], told["window_start"]
+    return Release(window, len(told["values"]))
 
 
 @lru_cache(2**14)
-def _read_account(terms: Terms, account: bytes) -> tuple[int, int, dict[int, int]]:
-    """(the first start it still knows, decided until, start -> nano-units)."""
-    ledger = load(terms, [account])
-    since = (int(ledger.head[0]) - ledger.buckets_kept + 1) * terms.bucket
-    return since, int(ledger.released_until[0]), ledger.history(0)
+def _read_account(config: Config, account: bytes) -> list[tuple[int, int, dict[int, int]]]:
+    """(the first start it still knows, decided until, start -> nano-units), for each policy."""
+    ledgers = load([one.share for one in config.assigned], [account])
+    return [
+        (
+            (int(ledger.head[0]) - ledger.buckets_kept + 1) * ledger.terms.bucket,
+            int(ledger.released_until[0]),
+            ledger.history(0),
+        )
+        for ledger in ledgers
+    ]

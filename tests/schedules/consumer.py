@@ -15,6 +15,10 @@ from tests.schedules.network import Network
 
 MOST = 4
 """Records of a partition that come together."""
+LATE = 0.15
+"""How likely an answer is late, or is whoever waits for it ..."""
+LONGEST = 3.0
+"""... and by how many seconds at most."""
 
 
 class Record(NamedTuple):
@@ -34,6 +38,16 @@ class Place:
     paused: bool = False
     end: int | None = None
     answered: int | None = None
+
+
+class Answer(NamedTuple):
+    """To a fetch; nothing is known of it until it has come."""
+
+    source: TopicPartition
+    since: int
+    records: list[Record]
+    next: int
+    end: int
 
 
 class Consumer:
@@ -129,28 +143,35 @@ class Consumer:
         await self._reassigned.wait()  # never while a rebalance is under way
         if self._network.chance(0.002) and self._grouped:
             raise KafkaError("the coordinator says no")
+        answers = [
+            (place, self._answer(source, place, max_records))
+            for source in sources or [*self._assigned]
+            if (place := self._assigned.get(source)) is not None and not place.paused
+        ]
+        if self._grouped and self._network.chance(LATE):
+            await asyncio.sleep(LONGEST * random())  # under way, or the machine stands still
         found = {}
-        for source in sources or [*self._assigned]:
-            if source in self._assigned and not self._assigned[source].paused:
-                records = self._fetch(
-                    source, min(max_records, self._network.loop.random.randint(1, MOST))
-                )
-                if records:
-                    found[source] = records
-        if found and self._grouped and random() < 0.15:
-            await asyncio.sleep(
-                3 * random()
-            )  # whoever waits for them wakes up late: they are stale
+        for place, answer in answers:
+            if place is self._assigned.get(answer.source) and place.position == answer.since:
+                place.position, place.end = answer.next, answer.end
+                place.answered = int(1000 * self._network.loop.now)
+                if answer.records:
+                    found[answer.source] = answer.records
+        if found and self._grouped and random() < LATE:
+            await asyncio.sleep(LONGEST * random())  # whoever waits for them wakes up late
         return found
 
-    def _fetch(self, source: TopicPartition, most: int) -> list[Record]:
-        log, place = self._log(source), self._assigned[source]
-        place.end, place.answered = len(log.entries), self._network.wall()
-        first = place.position
-        found, place.position = log.read(first, most, committed=self._committed)
-        if not self._grouped:
-            return [Record(e.key, e.value, -1, -1) for e in found]
-        return [Record(e.key, e.value[0], first + n, e.value[1]) for n, e in enumerate(found)]
+    def _answer(self, source: TopicPartition, place: Place, most: int) -> Answer:
+        log, first = self._log(source), place.position
+        most = min(most, self._network.loop.random.randint(1, MOST))
+        found, after = log.read(first, most, committed=self._committed)
+        if self._grouped:
+            records = [
+                Record(e.key, e.value[0], first + n, e.value[1]) for n, e in enumerate(found)
+            ]
+        else:
+            records = [Record(e.key, e.value, -1, -1) for e in found]
+        return Answer(source, first, records, after, len(log.entries))
 
     def _log(self, source: TopicPartition) -> Log:
         return self._network.kafka.log((source.topic, source.partition))

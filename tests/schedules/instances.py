@@ -2,19 +2,25 @@
 
 import asyncio
 from asyncio import Task
+from functools import partial
+from typing import TYPE_CHECKING
 
 from aiokafka.errors import IllegalOperation, IllegalStateError, KafkaError
 
-from meteragent.errors import BrokerUnreachable
+from meteragent.errors import BrokerUnreachable, MeterAgentError
 from meteragent.kafka.agent import Agent
 from meteragent.kafka.worker import Worker
 from meteragent.stream.partition import State
 from meteragent.watch.events import AgentFailed, Occurrence, PartitionFailed
+from tests.given import KEY
 from tests.schedules.check import Broken
 from tests.schedules.clients import ModelClients
 from tests.schedules.members import Members
 from tests.schedules.network import Network
-from tests.schedules.world import KEY, PARTITIONS, World
+from tests.schedules.world import PARTITIONS, World
+
+if TYPE_CHECKING:
+    from meteragent.config import Config
 
 BY_THE_NETWORK = (KafkaError, BrokerUnreachable, TimeoutError, asyncio.CancelledError)
 """What a partition, or an agent, may fail for in here ..."""
@@ -30,33 +36,71 @@ class Instances:
         self._loop = network.loop
         self._members = members
         self._world = world
+        self.may_end_with: tuple[type[MeterAgentError], ...] = ()
+        """What an agent may meet in this schedule that ends it."""
+        self.ended: list[str] = []
+        """Who did."""
+        self.configurations: tuple[Config, ...] = (world.config,)
+        """Of which each that is born has one."""
         self._born = 0
         self._agents: dict[str, Agent] = {}
         self._stopped: dict[str, Task[None]] = {}
         self._tasks: dict[str, Task[None]] = {}
+        self._ahead: dict[str, int] = {}
+        """Whose clock is wrong, and by how many seconds of the meters'."""
 
     def give_birth(self) -> None:
         """Start another agent."""
         self._born += 1
-        home, config, loop = f"i{self._born}", self._world.config, self._loop
+        home, loop = f"i{self._born}", self._loop
+        config = loop.random.choice(self.configurations)
 
         async def live() -> None:
             clients = ModelClients(config.kafka, self._network, self._members)
-            agent = Agent(config, KEY, lambda event: self._hear(home, event), clients, loop.time)
+            agent = Agent(
+                config,
+                KEY,
+                partial(self._hear, home),
+                clients,
+                loop.time,
+                partial(self._wall, home),
+            )
             self._agents[home] = agent
-            await agent.run()
+            try:
+                await agent.run()
+            except self.may_end_with:
+                self.ended.append(home)
+                self._agents.pop(home, None)
+                return
             if not agent.stopping:
                 raise Broken(f"{home} has ended by itself")
 
         self._tasks[home] = loop.spawn(live(), home)
         self._tasks[home].add_done_callback(lambda task: loop.fail(task.exception()))
 
+    def _wall(self, home: str) -> float:
+        return self._network.wall() / 1000 + self._ahead.get(home, 0)
+
+    def set_clock(self, home: str, ahead: int) -> None:
+        """Set somebody's clock."""
+        self._ahead[home] = ahead
+
+    def set_clocks_right(self) -> None:
+        """Everybody's."""
+        self._ahead.clear()
+
     def _hear(self, home: str, event: Occurrence) -> None:
         self._loop.say(home, event)
         if isinstance(event, PartitionFailed | AgentFailed):
             error = event.error
-            if isinstance(error, BY_MISUSE) or not isinstance(error, BY_THE_NETWORK):
+            expected = (*BY_THE_NETWORK, *self.may_end_with)
+            if isinstance(error, BY_MISUSE) or not isinstance(error, expected):
                 self._loop.fail(error)
+
+    @property
+    def nobody(self) -> bool:
+        """Whether nobody is alive."""
+        return not self._agents
 
     def drawn(self) -> str | None:
         """Somebody, if there is anybody."""
@@ -68,6 +112,11 @@ class Instances:
         self._loop.kill(home)
         self._loop.call_later(2 * self._loop.random.random(), self._members.bury, home)
         self.give_birth()
+
+    def kill_all(self) -> None:
+        """Everybody who is alive."""
+        for home in [*self._agents]:
+            self.kill(home)
 
     def stop(self, home: str) -> None:
         """As SIGTERM does; somebody takes the place."""

@@ -180,13 +180,15 @@ class Kafka:
 
     # What it asks of a partition's leader, which knows only what has reached it.
 
-    def produce(self, identity: Identity, place: Place, records: list[tuple[Any, Any]]) -> None:
-        """Append records to a partition of the transaction."""
+    def produce(self, identity: Identity, place: Place, records: list[tuple[Any, Any]]) -> int:
+        """Append records to a partition of the transaction; answer where the first stands."""
         log, transaction = self.log(place), self._ongoing(identity, place)
-        log.begun.setdefault(identity.name, len(log.entries))
+        first = len(log.entries)
+        log.begun.setdefault(identity.name, first)
         for key, value in records:
             log.entries.append(Entry(key, value, transaction))
             transaction.records.append((place, key, value))
+        return first
 
     def commit_offset(self, identity: Identity, source: object, offset: object) -> None:
         """Let an offset take effect with the transaction. The group's generation plays no part."""

@@ -13,15 +13,19 @@ from aiokafka import AIOKafkaProducer, ConsumerRecord, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
 from meteragent.config.kafka import Kafka
-from meteragent.kafka import outbox, restore, worker
+from meteragent.kafka import outbox, ownership, restore, worker
 from meteragent.kafka.clients import Clients
+from meteragent.kafka.clock import BrokersClock, LastFetch
 from meteragent.kafka.handover import Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox
+from meteragent.kafka.owner import Bond, Generation
+from meteragent.kafka.ownership import Ownership
 from meteragent.kafka.worker import Worker
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.partition import TABLE, Command, Event, Life, State
 from meteragent.stream.pipeline import Pipeline, Position
+from tests.schedules.schedule import Kind
 
 Bug = Callable[[], AbstractContextManager[object]]
 
@@ -35,16 +39,18 @@ def commits_before_delivery() -> AbstractContextManager[object]:
         source: TopicPartition,
         waiting: Outbox,
         position: Position,
-    ) -> None:
+        bond: Bond,
+    ) -> Bond:
         await producer.begin_transaction()
         for topic, records in (
-            (kafka.output, waiting.releases),
+            *waiting.releases.items(),
             (kafka.ledger, waiting.ledger()),
             (kafka.rejected, waiting.rejects),
         ):
             await outbox.send(producer, topic, source.partition, records)
-        offset = OffsetAndMetadata(position.offset, restore.metadata(position))
+        offset = OffsetAndMetadata(position.offset, restore.metadata(position, bond))
         await producer.send_offsets_to_transaction({source: offset}, kafka.group)
+        return bond
 
     return patch.object(worker, "send_all", send_all)
 
@@ -89,8 +95,8 @@ def draws_anew() -> AbstractContextManager[object]:
     """The noise is not a function of the content: every pipeline that is built has its own."""
     real, dice = Shared.pipeline, Random(0)
 
-    def pipeline(self: Shared, start: Position) -> Pipeline:
-        return real(replace(self, key=NoiseKey(dice.randbytes(32))), start)
+    def pipeline(self: Shared, partition: int, start: Position) -> Pipeline:
+        return real(replace(self, key=NoiseKey(dice.randbytes(32))), partition, start)
 
     return patch.object(Shared, "pipeline", pipeline)
 
@@ -104,7 +110,7 @@ def restores_aborted() -> AbstractContextManager[object]:
     """The ledger is read with what was aborted, or may yet be."""
     real = restore.accounts
 
-    async def accounts(clients: Clients, partition: int) -> dict[str, bytes]:
+    async def accounts(clients: Clients, partition: int) -> restore.Kept:
         everything = partial(clients.consumer, isolation_level="read_uncommitted")
         with patch.object(clients, "consumer", everything):
             return await real(clients, partition)
@@ -114,7 +120,7 @@ def restores_aborted() -> AbstractContextManager[object]:
 
 def leaves_ledger_out() -> AbstractContextManager[object]:
     """The ledger has no part in the transaction."""
-    return patch.object(Outbox, "ledger", lambda _: [])
+    return patch.object(Outbox, "ledger", lambda outbox: [*outbox.reserved.items()])
 
 
 def ticks_at_once() -> AbstractContextManager[object]:
@@ -149,25 +155,68 @@ def feeds_stale_records() -> AbstractContextManager[object]:
     return patch.object(Worker, "take", take)
 
 
+def ticks_by_its_own_clock() -> AbstractContextManager[object]:
+    """What the machine believes closes windows."""
+    return patch.object(BrokersClock, "at", lambda self, _: int(1000 * self._wall()))
+
+
+def believes_late_answers() -> AbstractContextManager[object]:
+    """Nothing was left to read when an answer came, however long ago it was given."""
+
+    def look(self: LastFetch, answer: object, now: float) -> None:
+        if answer != self._answer:
+            self.asked_after, self._answer = now, answer
+
+    return patch.object(LastFetch, "look", look)
+
+
+def forgets_generations() -> AbstractContextManager[object]:
+    """Whoever comes last makes a partition its own."""
+
+    def meet(self: Ownership, digest: str, newest: Generation) -> None:
+        same = newest.digest == digest
+        self._generation = newest if same else newest.followed_by(digest)
+
+    return patch.object(Ownership, "_meet", meet)
+
+
+def comes_back() -> AbstractContextManager[object]:
+    """What was superseded takes over again when it is started again."""
+    return patch.object(Generation, "followed_by", lambda g, d: Generation(g.number + 1, d))
+
+
+def takes_what_is_left() -> AbstractContextManager[object]:
+    """A ledger that is new is taken for one that is empty."""
+    return patch.object(ownership, "refuse_lost", lambda *_: None)
+
+
 class Planted(NamedTuple):
-    """A bug, and what is to be seen of it within so many seeds."""
+    """A bug, and what is to be seen of it within so many seeds.
+
+    They are so many that it would be missed once in a thousand times, were they drawn anew.
+    """
 
     plant: Bug
     seeds: int
     symptom: str
-    punctual: bool = True
+    kind: Kind = "punctual"
 
 
 BUGS = (
     Planted(commits_before_delivery, 100, "Broken"),
     Planted(commits_at_once, 50, "Broken"),
-    Planted(restores_before_fencing, 100, "Broken"),
+    Planted(restores_before_fencing, 300, "Broken"),
     Planted(passes_open_windows, 20, "lost"),
     Planted(draws_anew, 50, "a second draw"),
-    Planted(never_forgets, 50, "the ledger of"),
+    Planted(never_forgets, 200, "Broken"),
     Planted(restores_aborted, 50, "the ledger of"),
     Planted(leaves_ledger_out, 20, "releases and no account"),
     Planted(inherits_ruins, 100, "Invalid state transition"),
     Planted(feeds_stale_records, 400, "Broken"),
-    Planted(ticks_at_once, 200, "a second draw", punctual=False),
+    Planted(forgets_generations, 50, "an older configuration", "update"),
+    Planted(comes_back, 50, "an older configuration", "update"),
+    Planted(takes_what_is_left, 50, "Stalled", "loss"),
+    Planted(ticks_at_once, 400, "a second draw", "late"),
+    Planted(ticks_by_its_own_clock, 50, "lost"),
+    Planted(believes_late_answers, 100, "lost"),
 )

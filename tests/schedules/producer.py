@@ -1,4 +1,4 @@
-"""A transactional producer of the model, as aiokafka's behaves where the agent leans on it.
+"""A producer of the model, as aiokafka's behaves where the agent leans on it.
 
 It delivers in the background: whoever handed a batch over, or asked for the commit, may have
 been cancelled by then. Like aiokafka's it commits although a batch was refused.
@@ -30,7 +30,7 @@ class Batch:
     def __init__(self) -> None:
         self.records: list[tuple[bytes, bytes]] = []
 
-    def append(self, *, key: bytes, value: bytes, timestamp: None) -> object:
+    def append(self, *, key: bytes, value: bytes, timestamp: int | None) -> object:
         del timestamp
         if len(self.records) == BATCH:
             return None
@@ -44,7 +44,7 @@ class Batch:
 
 
 class Producer:
-    """Has a transactional id, or none and then sends policies."""
+    """Has a transactional id, or none and then sends policies and asks for the time."""
 
     def __init__(self, network: Network, name: str | None, timeout: float) -> None:
         self._network = network
@@ -55,7 +55,7 @@ class Producer:
         self._fatal: ProducerFenced | None = None
         self._turn = asyncio.Lock()  # one request to the transaction's coordinator at a time
         self._added: set[Place] = set()
-        self._batches: list[asyncio.Task[None]] = []
+        self._batches: list[asyncio.Task[SimpleNamespace]] = []
         self._work: list[asyncio.Task[Any]] = []
         self._sender = SimpleNamespace(sender_task=self)  # where it is stopped by force
         self.client = self
@@ -80,9 +80,21 @@ class Producer:
     async def close(self) -> None:
         """Connections are closed."""
 
-    async def send_and_wait(self, topic: str, value: bytes, *, key: bytes) -> None:
-        kafka = self._network.kafka
-        await self._network.call(once(lambda: kafka.append((topic, 0), key, value)))
+    async def send_and_wait(
+        self, topic: str, value: bytes | None, *, key: bytes, partition: int = 0
+    ) -> SimpleNamespace:
+        """Outside any transaction; every topic is one of append times."""
+        kafka, times = self._network.kafka, list[int]()
+
+        def append() -> int:
+            if not times:
+                kafka.append((topic, partition), key, value)
+                times.append(self._network.wall())
+            return times[0]
+
+        if self._network.chance(FORGOTTEN):
+            await self._network.loop.create_future()
+        return SimpleNamespace(timestamp=await self._network.call(append), timestamp_type=1)
 
     async def begin_transaction(self) -> None:
         self._refuse_fenced()
@@ -94,7 +106,9 @@ class Producer:
     def create_batch(self) -> Batch:
         return Batch()
 
-    async def send_batch(self, batch: Batch, topic: str, *, partition: int) -> "asyncio.Task[None]":
+    async def send_batch(
+        self, batch: Batch, topic: str, *, partition: int
+    ) -> "asyncio.Task[SimpleNamespace]":
         self._refuse_closed()
         delivery = self._background(self._deliver(batch, (topic, partition)))
         self._batches.append(delivery)
@@ -113,12 +127,16 @@ class Producer:
         self._open = False
         await asyncio.shield(self._background(self._end()))
 
-    async def _deliver(self, batch: Batch, place: Place) -> None:
+    async def _deliver(self, batch: Batch, place: Place) -> SimpleNamespace:
         await self._add(place)
         if self._network.chance(REFUSED):
             raise MessageSizeTooLargeError
         kafka, identity = self._network.kafka, self._known
-        await self._call(once(lambda: kafka.produce(identity, place, batch.records)))
+        offsets: list[int] = []
+        await self._call(
+            once(lambda: offsets.append(kafka.produce(identity, place, batch.records)))
+        )
+        return SimpleNamespace(offset=offsets[0])
 
     async def _send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         kafka = self._network.kafka

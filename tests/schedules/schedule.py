@@ -1,6 +1,6 @@
 """One schedule: real agents on a model of Kafka, and everything that can go wrong.
 
-    python -m tests.schedules.schedule SEED [late]
+    python -m tests.schedules.schedule SEED [late|update|loss]
 
 replays a seed and prints every step of it.
 
@@ -21,6 +21,11 @@ clock are others. They are handed in, as the product hands in its own.
 * `world`     the records, and what an undisturbed pipeline makes of them
 * `check`     what must hold after every step, and in the end
 
+Two kinds have something more happen in the storm. In an *update* another configuration is rolled
+out: instances with the old one are started again for a while, and must leave, and never go on with
+a partition that the new one has had. In a *loss* a partition of the ledger is deleted and made
+anew: then nobody may spend more than there was, and whoever starts must end.
+
 A schedule is a storm, as long as meters write, and a lull in which all must come to rest. In it
 every window must be drawn with one content only, even where it is aborted; be committed once;
 be paid for in the ledger as it is in the output; stay within the budget; and, in punctual worlds,
@@ -40,33 +45,42 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
+from typing import Literal, get_args
 from unittest.mock import patch
 
+from meteragent.errors import LedgerLost, Superseded
 from meteragent.kafka import group, intake
+from tests.given import SECOND
 from tests.schedules.check import Checker
 from tests.schedules.instances import Instances
-from tests.schedules.kafka_model import Kafka
+from tests.schedules.kafka_model import Kafka, Log
 from tests.schedules.loop import Loop, Stalled
 from tests.schedules.members import Members
 from tests.schedules.network import Network
-from tests.schedules.world import PARTITIONS, SECOND, START, WORLDS, world
+from tests.schedules.world import PARTITIONS, START, WORLDS, world
 
+Kind = Literal["punctual", "late", "update", "loss"]
 PACE = 10
 """Seconds of the meters in a second of the machines; in late worlds, which are longer, thrice."""
 PATIENCE = 100.0
 """Seconds in which all must come to rest, once nothing goes wrong any more."""
-LONG = 5
+HOUR = 3600
+"""Seconds of the meters by which somebody's clock is wrong."""
+LONG = 8
 """Looks, half a second apart, after which rest is taken for rest: the wall clock may still tick."""
 
 
 class Schedule:
     """One schedule, drawn from a seed."""
 
-    def __init__(self, seed: int, *, punctual: bool = True, traced: bool = False) -> None:
+    def __init__(self, seed: int, kind: Kind = "punctual", *, traced: bool = False) -> None:
         self.loop = Loop(seed, traced=traced)
-        self._world = world(seed % WORLDS, punctual=punctual)
-        self._pace = PACE if punctual else 3 * PACE
+        self._kind = kind
+        self._world = world(seed % WORLDS, punctual=kind != "late")
+        self._pace = 3 * PACE if kind == "late" else PACE
         self._calm_at = inf
+        self._lost = False
+        """Whether somebody had committed with the ledger that is gone."""
         self._names = self._world.config.kafka
         self._kafka = Kafka()
         self._network = Network(self.loop, self._kafka, self._wall)
@@ -84,8 +98,40 @@ class Schedule:
         writing = self.loop.spawn(self._write())
         for _ in range(self.loop.random.randint(2, 3)):
             self._instances.give_birth()
+        turn = self.loop.spawn(self._turn())
         await self._storm(writing)
-        await self._lull()
+        await turn
+        await (self._end() if self._kind == "loss" else self._lull())
+
+    async def _turn(self) -> None:
+        """What happens once, in the midst of the storm."""
+        await asyncio.sleep(self.loop.random.uniform(0.1, 0.9) * self._length)
+        if self._kind == "update":
+            self._instances.may_end_with = (Superseded,)
+            self._instances.configurations = (self._world.updated,)
+            self._instances.give_birth()
+            # As service managers start those again that have not been replaced yet.
+            self._instances.configurations = (self._world.config, self._world.updated)
+        elif self._kind == "loss":
+            self._instances.may_end_with = (LedgerLost,)
+            partition = self.loop.random.randrange(PARTITIONS)
+            self._lost = self._kafka.committed(partition) is not None
+            self._kafka.logs[self._names.ledger, partition] = Log()
+
+    @property
+    def _length(self) -> float:
+        """Seconds of the storm."""
+        return (self._world.written[-1].written - START) / SECOND / self._pace
+
+    async def _end(self) -> None:
+        """Nobody goes on who has to know what was spent."""
+        self._network.calm = True
+        self._instances.kill_all()
+        for _ in range(int(2 * PATIENCE)):
+            await asyncio.sleep(0.5)  # those who were started now live
+            if self._instances.nobody or not self._lost:
+                return
+        raise Stalled("the ledger is lost, and still somebody goes on")
 
     def _wall(self) -> int:
         """Milliseconds: they run on to the end of the world, and faster when all is written."""
@@ -104,6 +150,7 @@ class Schedule:
         troubles = (
             *(self._kill, self._kill, self._stop, self._freeze, self._fall_silent),
             *(self._shuffle, self._shuffle, self._shuffle, self._expire, self._compact),
+            *(self._set_clock, self._set_clock, self._set_clock),
         )
         often = random.choice((1.0, 2.0, 6.0))
         while not writing.done():
@@ -112,6 +159,9 @@ class Schedule:
 
     async def _lull(self) -> None:
         self._network.calm = True
+        self._instances.set_clocks_right()
+        self._instances.configurations = self._instances.configurations[-1:]
+        self._instances.give_birth()
         self._calm_at = self.loop.now
         self._members.rebalance()
         looks = 0
@@ -152,6 +202,12 @@ class Schedule:
             self.loop.freeze(home, 4 * self.loop.random.random())
         return f"{home} stands still"
 
+    def _set_clock(self) -> str:
+        home, ahead = self._instances.drawn(), self.loop.random.choice((-HOUR, 0, HOUR, HOUR))
+        if home is not None:
+            self._instances.set_clock(home, ahead)
+        return f"{home}'s clock is {ahead} s ahead"
+
     def _fall_silent(self) -> str:
         self._network.fall_silent(3 * self.loop.random.random())
         return "the network falls silent"
@@ -183,12 +239,12 @@ def limits_as_small_as_the_worlds() -> Iterator[None]:
         yield
 
 
-def failure(seed: int, *, punctual: bool = True) -> str | None:
+def failure(seed: int, kind: Kind = "punctual") -> str | None:
     """What is wrong with a schedule, and how it came to that; None if all is well."""
-    first = _outcome(Schedule(seed, punctual=punctual))
+    first = _outcome(Schedule(seed, kind))
     if first is None:
         return None
-    replay = Schedule(seed, punctual=punctual, traced=True)
+    replay = Schedule(seed, kind, traced=True)
     if _outcome(replay) != first:
         return f"{first}, but not when replayed"
     return "\n".join([first, *(replay.loop.trace or [])])
@@ -204,14 +260,15 @@ def _outcome(schedule: Schedule) -> str | None:
     return None
 
 
-def trace(seed: int, *, punctual: bool = True) -> list[str]:
+def trace(seed: int, kind: Kind = "punctual") -> list[str]:
     """Every step of a seed that is well."""
-    replay = Schedule(seed, punctual=punctual, traced=True)
+    replay = Schedule(seed, kind, traced=True)
     replay.run()
     return replay.loop.trace or []
 
 
 if __name__ == "__main__":
-    number, is_punctual = int(sys.argv[1]), "late" not in sys.argv
-    found = failure(number, punctual=is_punctual)
-    print(found or "\n".join(trace(number, punctual=is_punctual)))  # noqa: T201
+    number, *kinds = sys.argv[1:]
+    what: Kind = next((k for k in get_args(Kind) if k in kinds), "punctual")
+    found = failure(int(number), what)
+    print(found or "\n".join(trace(int(number), what)))  # noqa: T201

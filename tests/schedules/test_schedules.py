@@ -18,30 +18,41 @@ from tests.schedules.schedule import failure, trace
 
 if TYPE_CHECKING:
     from tests.schedules.planted import Planted
+    from tests.schedules.schedule import Kind
 
 
-def sweep(seeds: range, *, punctual: bool) -> None:
+def sweep(seeds: range, kind: Kind = "punctual") -> None:
     """Run schedules; fail with the first seed that fails, and its steps."""
-    found = next(filter(None, (failure(seed, punctual=punctual) for seed in seeds)), None)
+    found = next(filter(None, (failure(seed, kind) for seed in seeds)), None)
     if found is not None:
         pytest.fail(found, pytrace=False)
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
 def test_no_schedule_releases_a_window_twice_or_loses_one(first: int) -> None:
-    sweep(range(first, first + 50), punctual=True)
+    sweep(range(first, first + 50))
 
 
 @pytest.mark.parametrize("first", range(0, 100, 50))
 def test_no_schedule_with_late_readings_draws_twice(first: int) -> None:
-    sweep(range(first, first + 50), punctual=False)
+    sweep(range(first, first + 50), "late")
+
+
+@pytest.mark.parametrize("first", range(0, 100, 50))
+def test_in_no_schedule_an_old_configuration_comes_back(first: int) -> None:
+    sweep(range(first, first + 50), "update")
+
+
+@pytest.mark.parametrize("first", range(0, 100, 50))
+def test_in_no_schedule_somebody_goes_on_without_the_ledger(first: int) -> None:
+    sweep(range(first, first + 50), "loss")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(10_000, 30_000, 500))
 def test_none_of_many_schedules_does(first: int) -> None:
-    sweep(range(first, first + 350), punctual=True)
-    sweep(range(first + 350, first + 500), punctual=False)
+    sweep(range(first, first + 350))
+    sweep(range(first + 350, first + 500), "late")
 
 
 def test_a_schedule_leaves_nothing_behind_that_others_stumble_over() -> None:
@@ -63,7 +74,7 @@ def test_a_schedule_leaves_nothing_behind_that_others_stumble_over() -> None:
 @pytest.mark.parametrize("bug", planted.BUGS, ids=lambda bug: bug.plant.__name__)
 def test_a_planted_bug_is_found(bug: Planted) -> None:
     with bug.plant():
-        found = (failure(seed, punctual=bug.punctual) or "" for seed in range(bug.seeds))
+        found = (failure(seed, bug.kind) or "" for seed in range(bug.seeds))
         assert any(bug.symptom in text.partition("\n")[0] for text in found)
 
 

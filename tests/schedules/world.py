@@ -9,17 +9,18 @@ from random import Random
 from meteragent.config import Config, from_document
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
-from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
-from meteragent.stream.pipeline import Assigned, Pipeline
+from meteragent.stream.homes import Homes
+from meteragent.stream.pipeline import Pipeline
+from tests.given import KEY, SECOND
 
-SECOND = 1000
-KEY = NoiseKey(bytes(range(32)))
 PARTITIONS = 2
 RECORDS = 10
 """Of each partition."""
 WORLDS = 60
 START = 10**6
+HOP = 10 * SECOND
+"""The policies' windows begin at multiples of it, and close 15 s after they end."""
 
 _AGENT = {
     "commit_interval": "300ms",
@@ -43,15 +44,19 @@ _POLICY = {
     "horizon": "80s",
     "min_coverage": "0",
 }
-_POLICIES: tuple[dict[str, object], ...] = (
-    {},
-    {"hop": "10s", "budget": "4"},
-    {"presence": "private"},
-    {"queries": ["avg", "max"], "on_exhausted": "partial"},
+_Settings = dict[str, object]
+_SHARED: _Settings = {"share": "3", "budget": None, "horizon": None}
+_POLICIES: tuple[tuple[_Settings, ...], ...] = (
+    ({},),
+    ({"hop": "10s", "budget": "4"},),
+    ({"presence": "private"},),
+    ({"queries": ["avg", "max"], "on_exhausted": "partial"},),
+    (_SHARED, {**_SHARED, "name": "other", "window": "40s", "queries": ["max"], "output": "other"}),
 )
+"""Those of a world; several have a `[budget]` in common."""
 
-Window = tuple[str, int]
-"""(meter, start)"""
+Window = tuple[str, str, int]
+"""(policy id, meter, start)"""
 
 
 @dataclass(frozen=True)
@@ -66,22 +71,28 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """A policy and all records, in the order in which they are written."""
+    """Policies and all records, in the order in which they are written."""
 
     config: Config
     written: tuple[Record, ...]
     punctual: bool
 
     @cached_property
-    def policy(self) -> Policy:
-        """The only one."""
-        (policy,) = self.config.policies.values()
-        return policy
+    def policies(self) -> dict[str, Policy]:
+        """By their ids; all are for every meter."""
+        return {policy.id: policy for policy in self.config.policies}
+
+    @cached_property
+    def updated(self) -> Config:
+        """The same, as it is rolled out anew: with policies of the same promises."""
+        kafka = self.config.kafka.model_copy(update={"revision": 1})
+        return self.config.model_copy(update={"kafka": kafka})
 
     @property
     def end(self) -> int:
-        """When every window has closed."""
-        return self.written[-1].written + 60 * SECOND
+        """When every window has closed: midway between two that close, for who is not exact."""
+        longest = max(policy.size for policy in self.config.policies)
+        return -(-(self.written[-1].written + 40 * SECOND + longest) // HOP) * HOP
 
     def log(self, partition: int) -> list[Record]:
         """The records of a partition."""
@@ -91,7 +102,7 @@ class World:
         """A pipeline from which nothing was hidden."""
         agent = self.config.agent
         return Pipeline(
-            [Assigned("", self.policy)],
+            self.config.assigned,
             KEY,
             max_skew=agent.max_skew,
             max_meters=agent.max_meters,
@@ -115,7 +126,7 @@ def world(number: int, *, punctual: bool = True) -> World:
         step = random.choice([0, 1, 3, 5, 10, 10, 40]) * SECOND
         now += step if punctual else 3 * step
         events += step
-        meter = f"{partition}-{random.choice('aaabbc')}"
+        meter = _at_home(partition, random.choice("aaabbc"))
         time = (now if punctual else events) - random.choice(delays) * SECOND
         reading = {"meter_id": meter, "ts": time, "value": random.randint(0, 20)}
         value = b"{" if random.random() < 0.05 else json.dumps(reading).encode()
@@ -124,9 +135,21 @@ def world(number: int, *, punctual: bool = True) -> World:
 
 
 @cache
+def _at_home(partition: int, name: str) -> str:
+    """A meter of this partition."""
+    homes = Homes("murmur2", PARTITIONS)
+    names = (f"{partition}-{name}{number}" for number in range(99))
+    return next(meter for meter in names if homes.of(meter) == partition)
+
+
+@cache
 def _config(number: int) -> Config:
-    policy = {**_POLICY, **_POLICIES[number]}
-    return from_document({"agent": _AGENT, "kafka": _KAFKA, "policy": [policy]}, Path(), {})
+    drawn = [{**_POLICY, **own} for own in _POLICIES[number]]
+    policies = [{k: v for k, v in policy.items() if v is not None} for policy in drawn]
+    document = {"agent": _AGENT, "kafka": _KAFKA, "policy": policies}
+    if len(policies) > 1:
+        document["budget"] = {"radius": "10W", "amount": "6", "horizon": "80s"}
+    return from_document(document, Path(), {})
 
 
 @dataclass
@@ -150,7 +173,9 @@ def expected(world: World) -> Expected:
             steps += [*pipeline.feed(readings)]
         for step in [*steps, *pipeline.tick(world.end)]:
             decided = step.releases
-            windows = zip(decided.meters, decided.starts.tolist(), strict=True)
+            policy = decided.policy.id
+            meters, starts = decided.meters, decided.starts.tolist()
+            windows = [(policy, meter, start) for meter, start in zip(meters, starts, strict=True)]
             expected.releases |= zip(windows, encoder.encode(decided), strict=True)
         rejects = pipeline.counts.rejects
         expected.rejects += [(partition, r.offset, r.reason.value) for r in rejects]

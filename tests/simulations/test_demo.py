@@ -170,7 +170,7 @@ def test_the_attacker_compares_exact_likelihoods() -> None:
     made = street(1, BEGIN, 1)
     quarters = {"window": "15m", "step": "10W", "radius": "100W", "epsilon": "50", "budget": "4800"}
     document = {"policy": [{"name": "homes", **presets()["tv-content"].policy, **quarters}]}
-    [sharp] = from_document(document, ROOT, {}).policies.values()
+    [sharp] = from_document(document, ROOT, {}).policies
     averages = made.watts[0].reshape(-1, sharp.slots).mean(axis=1)
     released = np.round(averages / 10) * 10
     assert attack.from_releases(made, 0, released, sharp).argmax() == made.shown[0]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from meteragent.cli import main as meteragent
-from meteragent.commands.exits import Exit
+from meteragent.commands.exit_codes import Exit
 from meteragent.formats.decoder import Decoder
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.mechanism import TruncatedGeometric

@@ -7,6 +7,7 @@ import math
 import re
 import sys
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from meteragent.stream.readings import Reason
@@ -14,6 +15,7 @@ from meteragent.stream.readings import Reason
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from meteragent.privacy.policy import Policy
     from meteragent.stream.releases import Releases
 
 LATEST = 253_402_300_799_999
@@ -74,6 +76,8 @@ def decode_one(value: bytes | None, max_bytes: int) -> tuple[str, list[int], lis
     if not {"meter_id", *keys} <= record.keys():
         raise Rejected(Reason.WRONG_SHAPE)
     meter = meter_of(record["meter_id"])
+    if "account" in record:
+        meter = meter_of(record["account"])
     start = time_of(record[keys[0]])
     interval = interval_of(record["interval_ms"]) if len(keys) == 3 else 0
     if len(keys) == 2:
@@ -205,6 +209,17 @@ def encode(releases: Releases) -> list[bytes]:
     return [encode_one(releases, window) for window in range(len(releases.meters))]
 
 
+def told(policy: Policy, readings: int) -> int | str:
+    if policy.readings == "exact":
+        return readings
+    share = Fraction(readings, policy.slots)
+    if share == 1:
+        return "all"
+    if share >= Fraction(4, 5):
+        return "most"
+    return "half" if share >= Fraction(1, 2) else "some"
+
+
 def encode_one(releases: Releases, window: int) -> bytes:
     policy = releases.policy
     granted = policy.questions[: int(releases.granted[window])]
@@ -236,7 +251,7 @@ def encode_one(releases: Releases, window: int) -> bytes:
         column += policy.slots if asked.query.per_slot else 1
     if releases.withheld[window]:
         document["withheld"] = str(releases.withheld[window])
-    if policy.presence == "public":
-        document["readings"] = sum(map(bool, releases.present[window]))
+    if policy.presence == "public" and policy.readings != "none" and granted:
+        document["readings"] = told(policy, sum(map(bool, releases.present[window])))
         document["slots"] = policy.slots
     return json.dumps(document, separators=(",", ":")).encode()

@@ -31,16 +31,20 @@ class Windows:
         assert (window - 1) * self.policy.hop + self.policy.size <= passed
         return window
 
-    def add(self, row: int, time: int, level: int | None, offset: int, before: int) -> list[Window]:
+    def add(
+        self, row: int, time: int, level: int | None, offset: int, before: int
+    ) -> tuple[list[Window], list[Window]]:
+        """What the reading closes of its own meter's windows, and what the clock then closes."""
         self.clock = max(self.clock, time)
         own = self.first_open(time - self.policy.grace)
         idle = self.first_open(self.clock - self.policy.grace - self.policy.idle)
         block = time // self.policy.hop
         if row not in self.meters and block < max(own, idle):
             self.late += 1
-            return self.advance(self.clock)
+            return [], self.advance(self.clock)
         meter = self.meters.setdefault(row, Meter(max(own, idle)))
-        closed = [*self.close(row, max(own, idle)), *self.advance(self.clock)]
+        of_its_own = self.policy.presence == "public"
+        closed = list(self.close(row, own)) if of_its_own else [], self.advance(self.clock)
         if block < meter.next:
             self.late += 1
             return closed
@@ -57,7 +61,8 @@ class Windows:
     def advance(self, clock: int) -> list[Window]:
         self.clock = max(self.clock, clock)
         idle = self.first_open(self.clock - self.policy.grace - self.policy.idle)
-        return [w for row in sorted(self.meters) for w in self.close(row, idle)]
+        closed = [w for row in sorted(self.meters) for w in self.close(row, idle)]
+        return sorted(closed, key=lambda window: (window[1], window[0]))
 
     def close(self, row: int, until: int) -> Iterator[Window]:
         meter = self.meters[row]

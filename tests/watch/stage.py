@@ -15,13 +15,16 @@ from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.kafka.intake import Intake
 from meteragent.stream.partition import State
-from meteragent.stream.pipeline import Assigned, Pipeline
+from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.events import PartitionMoved, PartitionRestored, Rebalanced, TransactionEnded
 from meteragent.watch.metrics import Monitor
+from meteragent.watch.watched import Clocks
 from tests.given import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from meteragent.kafka.outbox import Record
 
 MINUTE = 60_000
 BEGIN = 1_763_424_000_000  # a whole hour, and a whole day
@@ -58,7 +61,7 @@ on_exhausted = "partial"
 
 
 @dataclass(frozen=True)
-class Record:
+class Read:
     """A message as Kafka hands it over."""
 
     value: bytes
@@ -81,7 +84,10 @@ class Stage:
         self.alive = True
         self.stood_still = 0.25
         self.fingerprint = KEY.fingerprint
+        self.clocks = Clocks()
         self.behind = dict.fromkeys(range(partitions), 0)
+        self.published: list[Record] = []
+        """What was committed, in its order."""
         self._intakes: dict[int, Intake] = {}
         self._offsets: dict[int, int] = dict.fromkeys(range(partitions), 0)
         self.monitor.watch(self)
@@ -94,10 +100,12 @@ class Stage:
         tell = self.monitor.tell
         for state in (State.FENCING, State.RESTORING):
             tell(PartitionMoved(partition, state))
-        assigned = [Assigned(prefix, p) for prefix, p in self.settings.policies.items()]
+        assigned = self.settings.assigned
         pipeline = Pipeline(assigned, KEY, max_skew=10 * MINUTE, max_meters=10_000_000)
         source = TopicPartition("in", partition)
-        self._intakes[partition] = Intake(source, pipeline, Decoder(), Encoder(), tell)
+        self._intakes[partition] = Intake(
+            source, pipeline, Decoder(), Encoder(), self.settings.outputs, tell
+        )
         tell(PartitionRestored(partition, 0, 0.5, 0))
         tell(PartitionMoved(partition, State.RUNNING))
 
@@ -114,7 +122,7 @@ class Stage:
         """Records come in."""
         records = []
         for value in values:
-            records.append(Record(value, self._offsets[partition], int(self.now * 1000)))
+            records.append(Read(value, self._offsets[partition], int(self.now * 1000)))
             self._offsets[partition] += 1
         asyncio.run(self._intakes[partition].take(records))
 
@@ -122,9 +130,10 @@ class Stage:
         """What was decided is committed; answers with how many windows that were."""
         self.monitor.tell(PartitionMoved(partition, State.COMMITTING))
         outbox, _ = asyncio.run(self._intakes[partition].empty())
-        self.monitor.tell(TransactionEnded(partition, len(outbox.releases), seconds))
+        self.published += [record for its in outbox.releases.values() for record in its]
+        self.monitor.tell(TransactionEnded(partition, outbox.released, seconds))
         self.monitor.tell(PartitionMoved(partition, State.RUNNING))
-        return len(outbox.releases)
+        return outbox.released
 
     def value(self, name: str, **labels: str) -> float | None:
         """A sample as it is exported."""

@@ -15,6 +15,7 @@ from meteragent.watch.balances import Balances
 from meteragent.watch.gauges import Present, exhaustion
 from meteragent.watch.recent import Recent
 from meteragent.watch.series import Series
+from meteragent.watch.watched import Clocks
 from tests.watch.stage import BEGIN, MINUTE, Stage, block, config
 from tests.watch.test_metrics import MOST_SERIES
 
@@ -54,6 +55,7 @@ class Watching:
     ready = alive = True
     stood_still = 0.0
     fingerprint = "0"
+    clocks = Clocks()
 
     def pipelines(self) -> dict[int, Pipeline]:
         return cast("dict[int, Pipeline]", self.partitions)
@@ -194,7 +196,7 @@ def test_a_budget_is_said_to_run_out_when_it_does() -> None:
 
 
 def test_a_rate_that_the_budget_bears_never_exhausts_it() -> None:
-    [policy] = config(LASTING).policies.values()
+    [policy] = config(LASTING).policies
     assert policy.terms.per_horizon * policy.terms.price == policy.budget
     part = Accounts(policy, Ledger(policy.terms, 5), BEGIN)
     standing = Watching({0: part}).fleet().standings()[policy.id]

@@ -8,8 +8,10 @@ import json
 import logging
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,12 +19,18 @@ from typing import Any
 import pytest
 import structlog
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaConnectionError
+from aiokafka.errors import (
+    KafkaConnectionError,
+    KafkaError,
+    NotEnoughReplicasError,
+    TopicAuthorizationFailedError,
+)
 from aiokafka.structs import TopicPartition
 from pydantic import BaseModel, ValidationError
 
 from meteragent.errors import KeyRefused
 from meteragent.watch import log
+from meteragent.watch.remarks import REMARKS
 
 MARKER = "meter-4711-used-1234.5W"
 TOPIC = "meter.readings"
@@ -126,6 +134,16 @@ def test_no_exception_is_no_field(said: io.StringIO) -> None:
 def test_an_exception_of_ours_is_told_with_its_text(said: io.StringIO) -> None:
     structlog.get_logger().error("refused", exc_info=KeyRefused("a", "is open", "close it"))
     assert lines(said)[0]["message"] == "noise key a: is open; close it"
+
+
+@pytest.mark.parametrize("error", REMARKS, ids=lambda error: error.__name__)
+def test_an_error_of_kafkas_clients_that_somebody_must_act_on_is_told_in_words_of_ours(
+    said: io.StringIO, error: type[KafkaError]
+) -> None:
+    structlog.get_logger().error("failed", exc_info=error(MARKER))
+    [line] = lines(said)
+    assert line["error"] == error.__name__
+    assert line["message"] == REMARKS[error]
 
 
 def test_levels_below_the_one_asked_for_are_not_said(said: io.StringIO) -> None:
@@ -314,6 +332,28 @@ def test_every_event_of_ours_is_a_literal_and_every_field_is_listed() -> None:
         assert is_literal(call), place
         assert len(call.args) == 1, place
         assert {keyword.arg for keyword in call.keywords} <= allowed, place
+
+
+@pytest.mark.parametrize("error", [NotEnoughReplicasError, NotEnoughReplicasError()])
+def test_an_error_that_a_library_gets_over_is_said_if_it_lasts(
+    said: io.StringIO, monkeypatch: pytest.MonkeyPatch, error: object
+) -> None:
+    """
+    heard  xxxxxxxxx            xxxxxxxx    a letter is a second and a half
+    said     xxxxxxx              xxxxxx
+    """
+    log.configure(stream=said)
+    for at in (*range(9), *range(21, 29)):
+        monkeypatch.setattr(time, "time", partial(float, 1_000_000 + 1.5 * at))
+        logging.getLogger("aiokafka.producer.sender").warning("retrying. Error: %s", error)
+    told = [line["event"] for line in lines(said)]
+    assert told == ["retrying. Error: NotEnoughReplicasError"] * (7 + 6)
+
+
+def test_an_error_that_does_not_pass_is_said_at_once(said: io.StringIO) -> None:
+    log.configure(stream=said)
+    logging.getLogger("aiokafka").error("failed: %s", TopicAuthorizationFailedError())
+    assert lines(said)[0]["event"] == "failed: TopicAuthorizationFailedError"
 
 
 def test_a_library_that_repeats_itself_is_heard_once_a_second(said: io.StringIO) -> None:

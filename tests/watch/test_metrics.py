@@ -16,6 +16,8 @@ from meteragent.stream.readings import Reason
 from meteragent.watch.events import (
     AgentFailed,
     BatchTaken,
+    ClockCompared,
+    ClockFailed,
     PartitionFailed,
     PartitionMoved,
     PartitionRestored,
@@ -211,6 +213,7 @@ EVENTS: list[Occurrence] = [
     PartitionRestored(0, 5, 1.5, 7),
     PartitionFailed(0, ValueError("12.5"), 0.5),
     AgentFailed(OSError("12.5"), 0.5),
+    ClockFailed(TimeoutError("12.5"), 0.5),
     Rebalanced((0, 1)),
 ]
 
@@ -224,6 +227,17 @@ def test_an_event_is_one_line_at_most_and_some_series_know_of_it(event: Occurren
     assert len(lines) == 1
     assert "12.5" not in str({k: v for k, v in lines[0].items() if k != "exc_info"})
     assert monitor.series.expose() != before
+
+
+def test_a_clock_that_is_wrong_is_said_as_an_error_and_one_that_was_set_is_not() -> None:
+    monitor = Monitor(config())
+    with capture_logs() as lines:
+        monitor.tell(ClockCompared(3600.0004, 10.0))
+        monitor.tell(ClockCompared(0.0, 10.0))
+    assert lines == [
+        {"event": "clock differs from the brokers'", "ahead": 3600.0, "log_level": "error"},
+        {"event": "clock agrees with the brokers' again", "ahead": 0.0, "log_level": "info"},
+    ]
 
 
 def test_only_coming_and_going_is_news() -> None:

@@ -12,6 +12,7 @@ from meteragent.stream.partition import State
 from meteragent.watch.events import PartitionFailed, PartitionMoved
 from meteragent.watch.http_message import Request, Response
 from meteragent.watch.status import Status
+from meteragent.watch.watched import Clocks
 from tests.watch.stage import BEGIN, MINUTE, Stage, block, config
 from tests.watch.test_balances import LASTING
 
@@ -152,3 +153,32 @@ def test_the_guarantee_is_said_in_words() -> None:
         "x22,100 from all releases of 10 min that start or end with a window. All releases of any "
         "other 10 min, which touch one window more, improve the odds by at most x59,900."
     )
+
+
+DISTRUST = Clocks(trusted=False)
+
+
+@pytest.mark.parametrize(
+    ("clocks", "problem"),
+    [
+        (
+            DISTRUST._replace(differs=True, ahead=3600.2),
+            "this machine's clock is 3,600 s ahead of the brokers'",
+        ),
+        (
+            DISTRUST._replace(differs=True, ahead=-59.7),
+            "this machine's clock is 60 s behind the brokers'",
+        ),
+        (DISTRUST._replace(age=31), "the brokers' time has not been learned for 31 s"),
+    ],
+)
+def test_a_clock_that_closes_no_windows_is_said(clocks: Clocks, problem: str) -> None:
+    stage = Stage(config())
+    stage.ready, stage.clocks = False, clocks
+    sentence = f"Not ready: {problem}; only readings close windows."
+    assert shown(stage)["state"] == {"word": "untimely", "sentence": sentence}
+    assert stage.value("clock_ahead_seconds") == clocks.ahead
+    assert stage.value("clock_age_seconds") == clocks.age
+    assert stage.value("clock_trusted") == 0
+    stage.monitor.tell(PartitionMoved(0, State.FAILED))
+    assert "Getting ready" in str(shown(stage)["state"])

@@ -1,11 +1,13 @@
 """How a command ends: one line per problem, and a code that scripts can tell apart."""
 
 import sys
+from collections.abc import Callable
 from enum import IntEnum
 from errno import EACCES, EDQUOT, EFBIG, ENOSPC
 from typing import Self
 
 from meteragent.errors import (
+    AccountsAstray,
     BrokerRefused,
     ConfigRefused,
     FileRefused,
@@ -14,7 +16,10 @@ from meteragent.errors import (
     InvalidSetting,
     KeyRefused,
     LedgerDamaged,
+    LedgerLost,
+    LedgerOfAnother,
     MeterAgentError,
+    Superseded,
     TopicReplaced,
     TopicsUnfit,
 )
@@ -36,6 +41,9 @@ class Exit(IntEnum):
     DATA = 7, "input or ledger cannot be read"
     FILE = 8, "a file cannot be read or written"
     TOPICS = 9, "topics are missing, or not as they must be"
+    LOST = 10, "the ledger is not what was written: what meters have spent is unknown"
+    OWNER = 11, "the ledger is of another group, input or noise key"
+    SUPERSEDED = 12, "instances with a newer configuration are at work"
     INTERRUPTED = 130, "stopped by Ctrl-C"
     PIPE = 141, "whoever read the output has gone"
 
@@ -54,6 +62,10 @@ CODES: tuple[tuple[type[BaseException], Exit], ...] = (
     (LedgerDamaged, Exit.DATA),
     (BrokerRefused, Exit.DENIED),
     (TopicsUnfit, Exit.TOPICS),
+    (AccountsAstray, Exit.TOPICS),
+    (LedgerLost, Exit.LOST),
+    (LedgerOfAnother, Exit.OWNER),
+    (Superseded, Exit.SUPERSEDED),
     (ForeignCommit, Exit.TOPICS),
     (TopicReplaced, Exit.TOPICS),
     (InputDamaged, Exit.DATA),
@@ -72,11 +84,16 @@ def code_of(error: BaseException) -> Exit:
     return Exit.UNAVAILABLE if retriable else code
 
 
-def report(error: BaseException) -> Exit:
-    """Say on standard error what went wrong, without a traceback; answer with the code."""
+def _to_people(line: str) -> None:
+    sys.stderr.write(f"meteragent: {line}\n")
+
+
+def report(error: BaseException, say: Callable[[str], object] = _to_people) -> Exit:
+    """Say what went wrong, line by line, without a traceback; answer with the code."""
     code = code_of(error)
     if code not in {Exit.INTERRUPTED, Exit.PIPE}:
-        sys.stderr.writelines(f"meteragent: {line}\n" for line in _words(error).splitlines())
+        for line in _words(error).splitlines():
+            say(line)
     return code
 
 

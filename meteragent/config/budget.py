@@ -1,0 +1,122 @@
+"""The `[budget]` table: the account of each meter, and what its policies have of it."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from meteragent.config.fields import BadSetting, Exact, Power, Settings, SomeTime, setting
+from meteragent.config.policy import LEFT_TO_THE_ACCOUNT, PolicySettings
+from meteragent.errors import InvalidSetting
+from meteragent.privacy.exact import epsilon_at
+from meteragent.privacy.ledger_record import MOST_RINGS
+from meteragent.privacy.policy import per_watt
+
+_SAID_ONCE = ("budget", "horizon")
+
+
+class Budget(Settings):
+    """What all policies of a meter together may lose, where it has several.
+
+    Each policy spends its own `share` of `amount`, and nothing else: so none starves another, and
+    none tells by what it withholds what another one found. Without this table, each meter has
+    one policy, with a budget and a horizon of its own.
+    """
+
+    radius: Power = setting(
+        "How far apart, in every reading, two worlds are that `amount` and shares speak of.",
+        '"100W"',
+        default="100W",
+    )
+    horizon: SomeTime = setting("The stretch of time that `amount` is for.", '"24h"', default="24h")
+    amount: Exact = setting("The most that all answers of one `horizon` may lose.", '"24"')
+
+    @property
+    def nano(self) -> int:
+        """The amount, in nano-units per watt."""
+        return per_watt("amount", self.amount, self.radius)
+
+
+def left_to_the_account(document: dict[str, Any]) -> dict[str, Any]:
+    """The same, with policies that leave budget and horizon to the `[budget]`, if there is one.
+
+    BadSetting: one of them says it again. What makes no sense is left for those who judge it.
+    """
+    account, policies = document.get("budget"), document.get("policy")
+    if not isinstance(account, dict) or not isinstance(policies, list | tuple):
+        return document
+    twice = [
+        InvalidSetting(f"policy[{at}].{name}", "is the [budget]'s to say", "write a share instead")
+        for at, policy in enumerate(policies)
+        for name in _SAID_ONCE
+        if isinstance(policy, dict) and name in policy
+    ]
+    if twice:
+        raise BadSetting(twice)
+    filled = [p | {"budget": LEFT_TO_THE_ACCOUNT} if isinstance(p, dict) else p for p in policies]
+    return {**document, "policy": filled}
+
+
+def shared_out(budget: Budget, policies: Sequence[PolicySettings]) -> tuple[PolicySettings, ...]:
+    """The policies, each with its share. BadSetting: everything that is wrong with shares."""
+    counts = Counter(policy.match for policy in policies)
+    found, resolved = [], []
+    for at, policy in enumerate(policies):
+        try:
+            share = _share(budget, policy, alone=counts[policy.match] == 1)
+            resolved.append(policy.with_share(share, radius=budget.radius, horizon=budget.horizon))
+        except InvalidSetting as error:
+            found.append(
+                InvalidSetting(f"policy[{at}].{error.field}", error.problem, error.instead)
+            )
+    found += [] if found else _too_much(budget, resolved)
+    found += [] if found else _asking_twice(resolved)
+    if found:
+        raise BadSetting(found)
+    for policy in resolved:
+        its = [other for other in resolved if other.match == policy.match and other is not policy]
+        policy.stand_beside(its)
+    return tuple(resolved)
+
+
+def _share(budget: Budget, policy: PolicySettings, *, alone: bool) -> int:
+    """Of a policy, in nano-units per watt; one that is alone has all, unless it says how much."""
+    share = budget.amount if policy.share is None and alone else policy.share
+    if share is None:
+        raise InvalidSetting(
+            "share", "is missing beside other policies of these meters", 'write for example "1"'
+        )
+    return per_watt("share", share, budget.radius)
+
+
+def _asking_twice(policies: Sequence[PolicySettings]) -> Iterator[InvalidSetting]:
+    """Policies that would answer the same of the same windows, where presence is private.
+
+    Their noise is the same if nothing came in between: that answers are equal would tell of it.
+    """
+    first: dict[tuple[str, bytes], int] = {}
+    private = [(at, p) for at, p in enumerate(policies) if p.presence == "private"]
+    for at, policy in private:
+        before = first.setdefault((policy.match, policy.policy.digest), at)
+        if before != at:
+            yield InvalidSetting(
+                f"policy[{at}].queries",
+                f"asks what policy[{before}] asks of the same windows",
+                "let one release serve both",
+            )
+
+
+def _too_much(budget: Budget, policies: Sequence[PolicySettings]) -> Iterator[InvalidSetting]:
+    for match in dict.fromkeys(policy.match for policy in policies):
+        its = [policy for policy in policies if policy.match == match]
+        asked = sum(policy.policy.budget for policy in its)
+        if asked > budget.nano:
+            enough = epsilon_at(asked, budget.radius).normalize()
+            yield InvalidSetting(
+                "budget.amount",
+                f'is less than the shares of meters "{match}" together',
+                f'write "{enough:f}", or smaller shares',
+            )
+        if len(its) > MOST_RINGS:
+            yield InvalidSetting(
+                "policy", f'has more than {MOST_RINGS} for meters "{match}"', "leave some out"
+            )

@@ -1,0 +1,193 @@
+"""Whether topics are as exactly-once releases need them: what is wrong, and what to set."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from meteragent.config import Config
+from meteragent.config.kafka import Kafka
+from meteragent.formats.encoder import Encoder
+from meteragent.formats.forms import longest_release
+from meteragent.privacy.ledger import Ledger
+from meteragent.privacy.ledger_record import dump
+from meteragent.privacy.units import format_duration
+
+FOREVER = -1
+NO_LIMIT = 2**31
+AROUND_A_RECORD = 2**10
+"""Bytes of a batch of one record that are not its value: its key, and what Kafka adds."""
+STAMPED_BY = "message.timestamp.type"
+SENDERS, BROKERS = "CreateTime", "LogAppendTime"
+KEPT = "retention.ms"
+_MOST = "max.message.bytes"
+AHEAD = "message.timestamp.after.max.ms"
+AHEAD_BY_DEFAULT = 3_600_000
+"""Milliseconds; brokers before 3.6 know no such limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One topic as it stands."""
+
+    partitions: int
+    settings: Mapping[str, str]
+
+
+def problems(config: Config, topics: Mapping[str, Topic]) -> list[str]:
+    """Everything that is wrong with topics."""
+    return [
+        *missing(config.kafka, topics),
+        *_partitions(config.kafka, topics),
+        *_settings(config, topics),
+        *_stamped_by_senders(config.kafka, topics),
+    ]
+
+
+def missing(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
+    """Those that do not exist."""
+    return [
+        f"kafka.{stream}: topic {name} does not exist; run `meteragent topics create`"
+        for stream, name in (
+            ("input", kafka.input),
+            *(("output", output) for output in kafka.outputs),
+            ("ledger", kafka.ledger),
+            ("rejected", kafka.rejected),
+            ("policies", kafka.policies),
+        )
+        if name not in topics
+    ]
+
+
+def _partitions(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
+    source, ledger = topics.get(kafka.input), topics.get(kafka.ledger)
+    problems = []
+    if source and ledger and source.partitions != ledger.partitions:
+        problems.append(
+            f"kafka.ledger: {kafka.ledger} has {ledger.partitions} partitions, {kafka.input} has "
+            f"{source.partitions}: accounts would not be found; run `meteragent ledger migrate`"
+        )
+    problems += [
+        f"kafka.{stream}: {name} has {topics[name].partitions} partitions, {kafka.input} has "
+        f"{source.partitions}; give it as many"
+        for stream, name in (
+            *(("output", output) for output in kafka.outputs),
+            ("rejected", kafka.rejected),
+        )
+        if source and name in topics and topics[name].partitions < source.partitions
+    ]
+    return problems
+
+
+def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
+    kafka = config.kafka
+    problems = []
+    for stream, name in (("ledger", kafka.ledger), ("policies", kafka.policies)):
+        policy = topics[name].settings.get("cleanup.policy") if name in topics else None
+        if policy not in {None, "compact"}:
+            problems.append(
+                f"kafka.{stream}: {name} has cleanup.policy={policy}: what is in it would be "
+                "deleted; set cleanup.policy=compact"
+            )
+    settings = topics[kafka.input].settings if kafka.input in topics else {}
+    if "compact" in settings.get("cleanup.policy", ""):
+        problems.append(
+            f"kafka.input: {kafka.input} is compacted: readings would vanish; set "
+            "cleanup.policy=delete"
+        )
+    problems += [*_too_small(config, topics), *_other_times(config, topics)]
+    kept = int(settings.get(KEPT, FOREVER))
+    if kept != FOREVER and kept < config.retention:
+        problems.append(
+            f"kafka.input: {kafka.input} keeps records for {format_duration(kept)}, open windows "
+            f"need {format_duration(config.retention)}; raise retention.ms"
+        )
+    return problems
+
+
+def _stamped_by_senders(kafka: Kafka, topics: Mapping[str, Topic]) -> Iterator[str]:
+    """Topics whose records carry the senders' time, where the brokers' is needed."""
+    stamped = {name for name, topic in topics.items() if topic.settings.get(STAMPED_BY) == SENDERS}
+    if kafka.input in stamped and not kafka.trust_timestamps:
+        yield (
+            f"kafka.input: records of {kafka.input} carry their senders' time: one clock that is "
+            f"ahead would close everybody's windows; {_stamp(kafka, kafka.input)}, or write "
+            "kafka.trust_timestamps = true"
+        )
+    if kafka.ledger in stamped:
+        yield unstamped_ledger(kafka)
+
+
+def unstamped_ledger(kafka: Kafka) -> str:
+    """What is wrong with a ledger whose records carry the senders' time."""
+    return (
+        f"kafka.ledger: records of {kafka.ledger} carry their senders' time: agents would not "
+        f"learn the brokers', by which windows close; {_stamp(kafka, kafka.ledger)}"
+    )
+
+
+def _stamp(kafka: Kafka, topic: str) -> str:
+    return (
+        f"run `kafka-configs.sh --bootstrap-server {kafka.bootstrap_servers[0]} --alter --topic "
+        f"{topic} --add-config {STAMPED_BY}={BROKERS}`"
+    )
+
+
+def _other_times(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:
+    """Where releases could not carry the ends of their windows as their time."""
+    for output in config.kafka.outputs:
+        settings = topics[output].settings if output in topics else {}
+        if settings.get(STAMPED_BY) == BROKERS:
+            yield (
+                f"kafka.output: records of {output} would carry the time of writing, not the end "
+                f"of their window, and so tell when meters were heard; set {STAMPED_BY}={SENDERS}"
+            )
+        if int(settings.get(AHEAD, config.agent.max_skew)) < config.agent.max_skew:
+            yield (
+                f"kafka.output: {output} refuses records that are {settings[AHEAD]} ms ahead, "
+                f"windows may end agent.max_skew ahead; raise {AHEAD}"
+            )
+
+
+def _too_small(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:
+    """Topics that would not take the largest record that may have to go there.
+
+    One that is refused would be made again, and refused again, for ever.
+    """
+    kafka = config.kafka
+    encoder = Encoder()
+    for policy in config.policy:
+        release = longest_release(encoder, policy.policy)
+        account = _account_bytes(config, policy.match)
+        for stream, name, size, what in (
+            ("output", config.outputs[policy.name], release, "a release"),
+            ("ledger", kafka.ledger, account, "an account"),
+        ):
+            most = int(topics[name].settings.get(_MOST, NO_LIMIT)) if name in topics else NO_LIMIT
+            if size + AROUND_A_RECORD > most:
+                yield (
+                    f"kafka.{stream}: {name} takes records of {most} bytes, {what} of "
+                    f"policy {policy.name} may have {size + AROUND_A_RECORD}; raise {_MOST}, or "
+                    "ask for less of a window"
+                )
+
+
+def _account_bytes(config: Config, prefix: str) -> int:
+    """How long the ledger record is of meters whose policies are for this prefix."""
+    shares = [one.share for one in config.assigned if one.prefix == prefix]
+    ledgers = [Ledger(share.terms, 1) for share in shares]
+    return max(map(len, dump(shares, ledgers, np.array([0]))))
+
+
+def short_lived(kafka: Kafka, topics: Mapping[str, Topic]) -> Iterator[str]:
+    """Where releases may be deleted before anybody could read them."""
+    source = int(topics[kafka.input].settings.get(KEPT, FOREVER))
+    lasting = (int(topics[name].settings.get(KEPT, FOREVER)) for name in kafka.outputs)
+    output = min((kept for kept in lasting if kept != FOREVER), default=FOREVER)
+    if output != FOREVER and not FOREVER < source <= output:
+        kept = "for ever" if source == FOREVER else f"for {format_duration(source)}"
+        yield (
+            f"releases are kept for {format_duration(output)} from the end of their windows, "
+            f"readings {kept}: what is released of older ones, after a pause or in a replay, is "
+            f"deleted at once; raise {KEPT}"
+        )

@@ -1,0 +1,93 @@
+"""In which order closed windows leave: that of what closed them, whatever batches it came in.
+
+Batches are cut by bytes, and 1000 is a byte longer than 990: where an order of releases follows
+the batches, it tells of readings. So each closed window knows the *moment* at which it closed:
+`2n + 1` if the record at offset `n` closed it, and `2n` if time did that passed before it. What
+closes at one moment is put in order by when it was due. Where presence is private, windows close
+by the partition's clock alone, and so the order of their releases is that in which they are due,
+whoever was heard.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from meteragent.privacy.arrays import Integers, begins, run_starts
+from meteragent.privacy.policy import Policy
+from meteragent.stream.strips import Closed
+
+NEVER = np.iinfo(np.int64).max
+BY_ITS_OWN = -(2**62)
+"""Before all that is due at a moment comes what a meter's own record has closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How the clock of a partition goes on while a batch is taken in, or a tick is kept."""
+
+    clocks: Integers
+    """Never falling; the first is that from before."""
+    moments: Integers
+
+    @classmethod
+    def of_tick(cls, clock: int, offset: int) -> "Course":
+        """Time passes, before the record with this offset."""
+        return cls(np.array([clock]), np.array([2 * offset]))
+
+    def moved(self, clocks: Integers, offsets: Integers) -> "Course":
+        """It goes on as records move it."""
+        moments = np.concatenate([self.moments, 2 * offsets + 1])
+        return Course(np.concatenate([self.clocks, clocks]), moments)
+
+    def moment(self, times: Integers) -> Integers:
+        """When the clock came to each of these times, or NEVER."""
+        reached: Integers = np.append(self.moments, NEVER)[np.searchsorted(self.clocks, times)]
+        return reached
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTime:
+    """How meters' own records leave their windows behind."""
+
+    rows: Integers
+    """Of the records, in runs that ascend."""
+    reached: Integers
+    """The first window that each leaves open, together with those before it."""
+    offsets: Integers
+
+    @classmethod
+    def of(cls, rows: Integers, left_open: Integers, offsets: Integers) -> "OwnTime":
+        """Of records, in runs of a meter's, that leave these windows open by themselves."""
+        return cls(rows, largest_so_far(left_open, rows), offsets)
+
+    def moment(self, rows: Integers, windows: Integers) -> Integers:
+        """When each of these windows was left behind, or NEVER. Precondition: rows have records."""
+        first = run_starts(self.rows)
+        ends = np.append(first[1:], len(self.rows))
+        low = self.reached.min()
+        span = int(self.reached.max() - low) + 2
+        lift = np.repeat(np.arange(len(first)) * span, ends - first)
+        run = np.searchsorted(self.rows[first], rows)
+        sought = run * span + np.clip(windows + 1 - low, 0, span - 1)
+        at = np.searchsorted(self.reached - low + lift, sought)
+        moments = np.append(2 * self.offsets + 1, NEVER)[at]
+        return np.where(at < ends[run], moments, NEVER)
+
+
+def timed(closed: Closed, policy: Policy, course: Course, own: OwnTime | None = None) -> Closed:
+    """The same, with when each window has closed: by its meter's own time, or by the clock."""
+    dues = policy.closes(closed.windows)
+    moments = course.moment(dues)
+    if own is not None and policy.presence == "public":
+        by_own = own.moment(closed.rows, closed.windows)
+        dues = np.where(by_own <= moments, BY_ITS_OWN, dues)
+        moments = np.minimum(by_own, moments)
+    return replace(closed, moments=moments, dues=dues)
+
+
+def largest_so_far(values: Integers, rows: Integers) -> Integers:
+    """The largest value up to here since the row's first."""
+    low = values.min()
+    lift = np.cumsum(begins(rows)) * (values.max() - low + 1)
+    largest: Integers = np.maximum.accumulate(values + lift) - lift
+    return largest
