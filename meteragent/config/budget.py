@@ -58,6 +58,18 @@ def left_to_the_account(document: dict[str, Any]) -> dict[str, Any]:
 
 def shared_out(budget: Budget, policies: Sequence[PolicySettings]) -> tuple[PolicySettings, ...]:
     """The policies, each with its share. BadSetting: everything that is wrong with shares."""
+    resolved = _each_with_its_share(budget, policies)
+    if found := [*_too_much(budget, resolved)] or [*_asking_twice(resolved)]:
+        raise BadSetting(found)
+    for policy in resolved:
+        its = [other for other in resolved if other.match == policy.match and other is not policy]
+        policy.stand_beside(its)
+    return tuple(resolved)
+
+
+def _each_with_its_share(
+    budget: Budget, policies: Sequence[PolicySettings]
+) -> list[PolicySettings]:
     counts = Counter(policy.match for policy in policies)
     found, resolved = [], []
     for at, policy in enumerate(policies):
@@ -65,17 +77,11 @@ def shared_out(budget: Budget, policies: Sequence[PolicySettings]) -> tuple[Poli
             share = _share(budget, policy, alone=counts[policy.match] == 1)
             resolved.append(policy.with_share(share, radius=budget.radius, horizon=budget.horizon))
         except InvalidSetting as error:
-            found.append(
-                InvalidSetting(f"policy[{at}].{error.field}", error.problem, error.instead)
-            )
-    found += [] if found else _too_much(budget, resolved)
-    found += [] if found else _asking_twice(resolved)
+            field = f"policy[{at}].{error.field}"
+            found.append(InvalidSetting(field, error.problem, error.instead))
     if found:
         raise BadSetting(found)
-    for policy in resolved:
-        its = [other for other in resolved if other.match == policy.match and other is not policy]
-        policy.stand_beside(its)
-    return tuple(resolved)
+    return resolved
 
 
 def _share(budget: Budget, policy: PolicySettings, *, alone: bool) -> int:

@@ -46,8 +46,14 @@ class Generation:
 
     def followed_by(self, digest: str) -> "Generation":
         """What an unknown configuration makes of itself."""
-        left = dict.fromkeys((self.digest, *self.superseded))
-        return Generation(self.number + 1, digest, tuple(left)[:MOST_SUPERSEDED])
+        return Generation(self.number + 1, digest).over(self)
+
+    def over(self, *others: "Generation") -> "Generation":
+        """The same, knowing that it supersedes these, and whatever they superseded."""
+        met = (self, *sorted(others, reverse=True))
+        left = dict.fromkeys(digest for one in met for digest in (one.digest, *one.superseded))
+        left.pop(self.digest)
+        return replace(self, superseded=tuple(left)[:MOST_SUPERSEDED])
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ class Ownership:
             refuse_other_key(self._config.kafka.ledger, claim, bond)
         known = [*generations, *(bond.generation for bond in theirs)]
         if known:
-            self._meet(claim.digest, max(known))
+            self._meet(claim.digest, max(known).over(*known))
 
     def _refuse_layout(self, claim: Claim, layout: Layout) -> None:
         ledger = self._config.kafka.ledger
@@ -91,11 +91,11 @@ class Ownership:
         """Take a generation at the first meeting; leave at any with a newer one."""
         mine = self._generation
         if newest.digest == digest:
-            self._generation = max(mine or newest, newest)
+            self._generation = max(newest, mine or newest).over(newest)
         elif digest in newest.superseded if mine is None else newest > mine:
             raise Superseded(self._config.kafka.group)
-        elif mine is None:
-            self._generation = newest.followed_by(digest)
+        else:
+            self._generation = mine.over(newest) if mine else newest.followed_by(digest)
 
 
 def owner_of(kept: Kept) -> Owner | None:

@@ -7,9 +7,12 @@ as columns, in the order in which it is sent.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+from meteragent.stream.homes import murmur2
 
 Integers = NDArray[np.int64]
 
@@ -63,8 +66,8 @@ class Fleet:
     trouble: Trouble = Trouble()
 
     def name(self, meter: int) -> bytes:
-        """The id of a meter; its partition is `meter % partitions`."""
-        return b"meter-%07d" % meter
+        """The id of a meter."""
+        return _name(meter)
 
     @property
     def end(self) -> int:
@@ -100,10 +103,20 @@ class Portion:
         return zip(keys, values, self.sent.tolist(), strict=True)
 
 
+def _name(meter: int) -> bytes:
+    return b"meter-%07d" % meter
+
+
+@lru_cache(1)
+def _homes(meters: int, partitions: int) -> Integers:
+    """In which partition each meter's records are, as senders choose it by their keys."""
+    return np.fromiter((murmur2(_name(meter)) % partitions for meter in range(meters)), np.int64)
+
+
 def portions(fleet: Fleet, partition: int) -> Iterator[Portion]:
     """What the meters of a partition send, an interval of sending at a time."""
     draw = np.random.default_rng((fleet.seed, partition))
-    meters = np.arange(partition, fleet.meters, fleet.partitions)
+    meters = np.flatnonzero(_homes(fleet.meters, fleet.partitions) == partition)
     phases = draw.integers(0, fleet.interval, len(meters))
     pending: list[Portion] = []
     for step in range(0, fleet.steps, fleet.block):

@@ -177,6 +177,21 @@ def test_a_new_configuration_takes_over_and_the_old_one_never_comes_back_by_itse
     assert owner.generation.number == 3
 
 
+def test_of_two_that_began_at_the_same_time_one_stays_and_the_other_never_comes_back() -> None:
+    """Each took the first number, in a partition of its own."""
+    configurations = config(1), config(2)
+    owners = [taken(Ownership(one, KEY), kept(None)) for one in configurations]
+    bonds = [bond(owner, 9) for owner in owners]
+    loses, stays = sorted(range(2), key=lambda nth: owners[nth].generation)
+    with pytest.raises(Superseded):
+        Ownership(configurations[loses], KEY).refuse_others(
+            Ownership(configurations[loses], KEY).claim(PARTITIONS), bonds
+        )
+    owner = taken(Ownership(configurations[stays], KEY), kept(owners[0]), *bonds)
+    assert owner.generation == owners[stays].generation
+    assert owner.generation.superseded == (owners[loses].generation.digest,)
+
+
 def test_only_the_last_ones_that_were_left_are_remembered() -> None:
     owner = fresh()
     for budget in range(2, MOST_SUPERSEDED + 4):

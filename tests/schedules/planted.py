@@ -18,7 +18,7 @@ from meteragent.kafka.clients import Clients
 from meteragent.kafka.clock import BrokersClock, LastFetch
 from meteragent.kafka.handover import Shared
 from meteragent.kafka.intake import Intake
-from meteragent.kafka.outbox import Outbox
+from meteragent.kafka.outbox import Outbox, Record
 from meteragent.kafka.owner import Bond, Generation
 from meteragent.kafka.ownership import Ownership
 from meteragent.kafka.worker import Worker
@@ -120,7 +120,12 @@ def restores_aborted() -> AbstractContextManager[object]:
 
 def leaves_ledger_out() -> AbstractContextManager[object]:
     """The ledger has no part in the transaction."""
-    return patch.object(Outbox, "ledger", lambda outbox: [*outbox.reserved.items()])
+    real = Outbox.ledger
+
+    def ledger(outbox: Outbox) -> list[Record]:
+        return real(replace(outbox, accounts={}))
+
+    return patch.object(Outbox, "ledger", ledger)
 
 
 def ticks_at_once() -> AbstractContextManager[object]:
@@ -182,7 +187,7 @@ def forgets_generations() -> AbstractContextManager[object]:
 
 def comes_back() -> AbstractContextManager[object]:
     """What was superseded takes over again when it is started again."""
-    return patch.object(Generation, "followed_by", lambda g, d: Generation(g.number + 1, d))
+    return patch.object(Generation, "over", lambda generation, *_: generation)
 
 
 def takes_what_is_left() -> AbstractContextManager[object]:

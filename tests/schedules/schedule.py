@@ -106,7 +106,8 @@ class Schedule:
     async def _turn(self) -> None:
         """What happens once, in the midst of the storm."""
         await asyncio.sleep(self.loop.random.uniform(0.1, 0.9) * self._length)
-        if self._kind == "update":
+        begun = any(self._kafka.committed(p) is not None for p in range(PARTITIONS))
+        if self._kind == "update" and begun:  # of two that begin at once, none is the older
             self._instances.may_end_with = (Superseded,)
             self._instances.configurations = (self._world.updated,)
             self._instances.give_birth()
