@@ -17,7 +17,7 @@ MOST = 4
 """Records of a partition that come together."""
 LATE = 0.15
 """How likely an answer is late, or is whoever waits for it ..."""
-LONGEST = 3.0
+LONGEST = 6.0
 """... and by how many seconds at most."""
 
 

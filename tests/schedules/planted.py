@@ -219,9 +219,9 @@ BUGS = (
     Planted(inherits_ruins, 100, "Invalid state transition"),
     Planted(feeds_stale_records, 400, "Broken"),
     Planted(forgets_generations, 50, "an older configuration", "update"),
-    Planted(comes_back, 50, "an older configuration", "update"),
+    Planted(comes_back, 150, "an older configuration", "update"),
     Planted(takes_what_is_left, 50, "Stalled", "loss"),
-    Planted(ticks_at_once, 400, "a second draw", "late"),
-    Planted(ticks_by_its_own_clock, 50, "lost"),
-    Planted(believes_late_answers, 100, "lost"),
+    Planted(ticks_at_once, 1000, "a second draw", "late"),
+    Planted(ticks_by_its_own_clock, 200, "lost"),
+    Planted(believes_late_answers, 600, "lost"),
 )
