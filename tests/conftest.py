@@ -21,6 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Started in the background, we and all that we start would not hear Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("slow" if config.getoption("slow") else "ci")
+    config.pluginmanager.register(Teller(config))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -29,6 +30,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item.get_closest_marker("slow")]
     items[:] = [item for item in items if not item.get_closest_marker("slow")]
     config.hook.pytest_deselected(items=left_out)
+
+
+class Teller:
+    """Says at once what fails: who ends a long run early, or loses it, is to know."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and reporter:
+            last = report.longreprtext.strip().rpartition("\n")[2]
+            reporter.write_line(f"\n{report.nodeid} ({report.when}): {last}", red=True)
 
 
 @pytest.hookimpl(trylast=True)
