@@ -41,8 +41,9 @@ class Teller:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if report.failed and reporter:
-            last = report.longreprtext.strip().rpartition("\n")[2]
-            reporter.write_line(f"\n{report.nodeid} ({report.when}): {last}", red=True)
+            lines = report.longreprtext.splitlines()
+            why = next((line for line in lines if line.startswith("E ")), *lines[-1:])
+            reporter.write_line(f"\n{report.nodeid} ({report.when}): {why}", red=True)
 
 
 @pytest.hookimpl(trylast=True)
