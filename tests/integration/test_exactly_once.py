@@ -14,10 +14,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from meteragent.kafka.fitness import AHEAD, SENDERS, STAMPED_BY
-from tests.integration.fleet import QUICK, Fleet, watching
+from tests.integration.fleet import QUICK, Fleet
 from tests.integration.load import Load, produce
 from tests.integration.local_broker import Broker
 from tests.integration.oracle import assert_exactly_once
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.integration
-
-MOST_BYTES = "max.message.bytes"
 
 seeds = pytest.mark.parametrize(
     "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
@@ -155,21 +151,14 @@ def test_a_refused_record_takes_its_transaction_with_it(tmp_path: Path, servers:
             production = asyncio.create_task(produce(servers, some.config.kafka.input, load, 12))
             agent = await some.start()
             await agent.says("partition moved", state="running")
-            await alter(servers, output, **{MOST_BYTES: "100"})
+            await some.alter(output, max_message_bytes="100")
             await agent.says("partition failed", error="MessageSizeTooLargeError")
             await asyncio.sleep(3)
             assert not agent.said("partition failed", error="OutOfOrderSequenceNumber")
-            await alter(servers, output)
+            await some.alter(output, max_message_bytes="1048588")
             await settle(some, production)
 
     asyncio.run(scenario())
-
-
-async def alter(servers: str, topic: str, **configs: str) -> None:
-    """Give an output these configurations, and no others but those that it needs."""
-    async with watching(servers) as (_, admin):
-        needed = {STAMPED_BY: SENDERS, AHEAD: str(30 * 86_400_000), **configs}
-        await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, needed)])
 
 
 def test_a_signal_under_load_ends_in_time_and_loses_nothing(tmp_path: Path, servers: str) -> None:
