@@ -29,6 +29,13 @@ _TIME = {"type": "integer", "description": "Milliseconds since 1970-01-01T00:00:
 _SPAN = {"type": "integer", "minimum": 1, "description": "Milliseconds."}
 _DELAY = _SPAN | {"minimum": 0}
 _COUNT = {"type": "integer", "minimum": 0}
+_WATTS = {"type": "number"}
+_SLOTS = {"type": "array", "items": {"type": ["number", "null"]}, "minItems": 1}
+_ANSWERS = {
+    "type": "object",
+    "propertyNames": _QUERY,
+    "additionalProperties": {"anyOf": [_WATTS, _SLOTS]},
+}
 
 
 def reading_schema() -> Schema:
@@ -40,21 +47,18 @@ def reading_schema() -> Schema:
 
 def release_schema() -> Schema:
     """What is published of a meter's window."""
-    watts = {"type": "number"}
-    slots = {"type": "array", "items": {"type": ["number", "null"]}, "minItems": 1}
-    answers = {
-        "type": "object",
-        "propertyNames": _QUERY,
-        "additionalProperties": {"anyOf": [watts, slots]},
-    }
     properties = {
         "schema": {"const": RELEASE_SCHEMA},
         "meter_id": {"type": "string"},
         "window_start": _TIME,
         "window_end": _TIME | {"description": "Exclusive; milliseconds, as window_start."},
         "status": {"enum": ["released", "suppressed"]},
-        "values": answers | {"description": "In the policy's range; the best single answers."},
-        "unbiased": answers | {"description": "Right on average: for sums and long-run means."},
+        "values": _ANSWERS
+        | {
+            "description": "In the policy's range, and in the order of the "
+            "queries where one is known: the best single answers."
+        },
+        "unbiased": _ANSWERS | {"description": "Right on average: for sums and long-run means."},
         "unit": {"const": "W"},
         "policy": _POLICY_ID,
         "epsilon": {
@@ -113,13 +117,18 @@ def policy_schema() -> Schema:
             if get_origin(field.type) is Literal
         },
         "readings": {"enum": ["exact", "none"], "description": "If absent: in classes."},
+        "order": {
+            "const": "least squares",
+            "description": "Values whose order is known agree with it: they are the nearest that "
+            "do to what was drawn, which `unbiased` tells. If absent, none is known.",
+        },
         "fill": {
             "const": "last",
             "description": "If absent, slots without a reading are not filled.",
         },
         "fill_limit_ms": _SPAN,
     }
-    schema = object_of(properties, optional={"readings", "fill", "fill_limit_ms"})
+    schema = object_of(properties, optional={"readings", "order", "fill", "fill_limit_ms"})
     schema["dependentRequired"] = {"fill": ["fill_limit_ms"], "fill_limit_ms": ["fill"]}
     return named(POLICY_SCHEMA, "What decides a release, and its price", schema)
 

@@ -12,6 +12,7 @@ from meteragent.errors import InvalidSetting
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO, decimal, nano
 from meteragent.privacy.mechanism import Mechanism, decay, shared
+from meteragent.privacy.order import is_ordered
 from meteragent.privacy.query import Query, query
 from meteragent.privacy.terms import Terms
 from meteragent.privacy.windows import Some, Windows
@@ -20,6 +21,7 @@ RELEASE_SCHEMA = "meteragent.release/1"
 POLICY_SCHEMA = "meteragent.policy/1"
 DIGEST_BYTES = 16
 MOST_SLOTS = 100_000
+MOST_QUERIES = 128
 _TIMES = ("size", "interval", "hop", "grace", "idle", "horizon")
 
 
@@ -123,6 +125,8 @@ class Policy:
             raise InvalidSetting("queries", "is empty", 'write for example ["avg"]')
         if len(set(names)) < len(names):
             raise InvalidSetting("queries", "asks one twice", "name each once")
+        if len(names) > MOST_QUERIES:
+            raise InvalidSetting("queries", f"asks more than {MOST_QUERIES}", "ask fewer")
 
     @property
     def slots(self) -> int:
@@ -156,6 +160,11 @@ class Policy:
     def windows(self) -> Windows:
         """From when to when they last, and which slots they have."""
         return Windows(self.size, self.hop, self.interval)
+
+    @cached_property
+    def ordered(self) -> bool:
+        """Whether some of its answers are in an order, with which what is released agrees."""
+        return is_ordered([asked.query for asked in self.questions])
 
     def mechanism(self, question: Question) -> Mechanism:
         """What makes the noise on answers to one of its questions."""
@@ -211,6 +220,7 @@ class Policy:
             "horizon_ms": self.horizon,
             "on_exhausted": self.on_exhausted,
             **({} if self.readings == "classes" else {"readings": self.readings}),
+            **({"order": "least squares"} if self.ordered else {}),
         }
 
     def document(self) -> dict[str, Any]:

@@ -98,7 +98,7 @@ class Branch:
         paid = np.flatnonzero(granted)
         if len(paid):
             values[paid], unbiased[paid] = self._releaser.release(
-                tags[closed.rows[paid]], starts[paid], closed.levels[paid]
+                tags[closed.rows[paid]], starts[paid], closed.levels[paid], granted[paid]
             )
         return values, unbiased
 

@@ -120,11 +120,11 @@ def test_policies_obey_their_schema(rules: Policy) -> None:
     document = json.loads(json.dumps(rules.document()))
     schema = policy_schema()
     assert obeys(schema, document)
-    optional = {"readings", "fill", "fill_limit_ms"}
+    optional = {"readings", "order", "fill", "fill_limit_ms"}
     assert schema["properties"].keys() - document.keys() <= optional
     for key in schema["properties"]:
         without = {k: v for k, v in document.items() if k != key}
-        unneeded = key not in document or key == "readings"
+        unneeded = key not in document or key in {"readings", "order"}
         assert obeys(schema, without) == unneeded
         assert not obeys(schema, document | {key: [None]})
 

@@ -74,6 +74,13 @@ def two_losses() -> Scenario:
     return scenario(rule, log, [Moment(80)], every(2), "window")
 
 
+def ordered() -> Scenario:
+    """What is released is put in its order: a function of what was drawn."""
+    rule = Rule(asks={"max": 1, "avg": 1, "min": 1}, horizon=60)
+    log = [Message(20, (0, 10)), known(70, 61)]
+    return scenario(rule, log, [Moment(80)], every(2), "window")
+
+
 def exhausted() -> Scenario:
     """Two of three windows are paid for; a stretch that begins elsewhere touches a fourth.
 

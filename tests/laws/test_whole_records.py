@@ -77,6 +77,7 @@ PUBLIC: dict[str, Callable[[], Scenario]] = {
         story.__name__: story
         for story in (
             small_stories.two_losses,
+            small_stories.ordered,
             small_stories.exhausted,
             small_stories.partly_exhausted,
             small_stories.gaps,
