@@ -7,10 +7,10 @@ import numpy as np
 from meteragent.privacy.arrays import Integers, alike
 from meteragent.privacy.domain import Levels, Watts
 from meteragent.privacy.entropy import Entropy, NoiseKey, Tags
-from meteragent.privacy.mechanism import Words
 from meteragent.privacy.order import Order
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import answer
+from meteragent.privacy.thresholds import Words
 
 
 class Releaser:
@@ -29,6 +29,7 @@ class Releaser:
         self._mechanisms = [
             (np.flatnonzero(losses == nano), mechanism) for nano, mechanism in mechanisms.items()
         ]
+        self._shared_rows = max(mechanism.shared_rows for mechanism in mechanisms.values())
         self._first = np.cumsum([0, *outputs])
         """Of each query's outputs; those of the leading ones end where the next one's begin."""
         self._order = cache(partial(self._order_of, policy))
@@ -43,13 +44,14 @@ class Releaser:
         often and wherever it is computed; no answer depends on one that is not granted.
         """
         answers = answer(self._queries, levels, self._rest)
-        words = self._entropy.words(tags, starts, levels, self.outputs)
+        rows = self._shared_rows + self.outputs
+        words = self._entropy.words(tags, starts, levels, rows)
         released = np.empty_like(answers)
         unbiased = np.empty(answers.shape)
         for columns, mechanism in self._mechanisms:
-            some = mechanism.sample(answers[:, columns], _WordsOf(words, columns))
-            released[:, columns] = some
-            unbiased[:, columns] = mechanism.unbiased(some)
+            its = np.append(np.arange(self._shared_rows), self._shared_rows + columns)
+            drawn = mechanism.release(answers[:, columns], _WordsOf(words, its))
+            released[:, columns], unbiased[:, columns] = drawn
         self._agree(released, granted)
         return self._domain.watts(released), unbiased
 

@@ -130,9 +130,7 @@ def draws(of: Policy) -> tuple[np.ndarray, np.ndarray]:
     queries = tuple(asked.query for asked in of.questions)
     truth = answer(queries, LEVELS)
     words = Entropy(KEY, of.digest).words(TAGS, STARTS, LEVELS, truth.shape[1])
-    mechanism = of.mechanism(of.questions[0])
-    drawn = mechanism.sample(truth, words)
-    return drawn, mechanism.unbiased(drawn)
+    return of.mechanism(of.questions[0]).release(truth, words)
 
 
 @pytest.mark.parametrize("granted", [1, 2, 3, 4])
