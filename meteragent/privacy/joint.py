@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from decimal import Context, Decimal, localcontext
 from functools import cached_property, lru_cache
-from itertools import accumulate, count
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,8 @@ from meteragent.privacy.thresholds import WORD_BITS, WORDS, Thresholds, Words, u
 MOST_ANSWERS = 16
 LEAST_RATE = Decimal("0.002")
 """Of the loss for a step: below it tables get long, and so fine a step serves nobody."""
-LEFT_OUT = 330
-"""Chances below `2**-LEFT_OUT` of the largest one are left out of the table of radii."""
+LEFT_OUT = 100
+"""Chances below `10**-LEFT_OUT` of the largest one are left out of the table of radii."""
 
 LEADING_BITS = 44
 """Of a first word: no bound has more than 20 bits, so that a product has no more than 64."""
@@ -201,14 +201,12 @@ def _thresholds(alpha: Decimal, answers: int) -> list[int]:
     """
     with localcontext(Context(prec=DIGITS)):
         weights: list[Decimal] = []
-        power, most, least = Decimal(1), Decimal(0), Decimal(2) ** -LEFT_OUT
-        for s in count():
-            weight = power * (2 * s + 1) ** answers
-            most = max(most, weight)
-            if weight < most * least:
-                break
+        power = weight = most = Decimal(1)
+        while weight >= most.scaleb(-LEFT_OUT):
             weights.append(weight)
+            most = max(most, weight)
             power *= alpha
+            weight = power * (2 * len(weights) + 1) ** answers
         scale = 2 ** (WORDS * WORD_BITS) / sum(weights)
         return [int(below * scale) for below in accumulate(weights[:-1])]
 

@@ -12,11 +12,15 @@ import pytest
 from meteragent import Domain, TruncatedGeometric
 from meteragent.errors import InvalidSetting
 from meteragent.privacy import joint
+from meteragent.privacy.entropy import tag
 from meteragent.privacy.joint import JointGeometric
 from meteragent.privacy.policy import policy_of, question
+from meteragent.privacy.release import Releaser
 from meteragent.privacy.thresholds import BELOW_FIRST
-from tests.given import policy
+from tests.given import KEY, policy
 from tests.twins import joint as twin
+from tests.twins import keyed
+from tests.twins.isotonic import half_up, nearest
 from tests.twins.noise import GivenWords, alpha
 
 GRID = Domain(0, 1000, 10)
@@ -123,6 +127,22 @@ def test_what_is_drawn_is_right_on_average(answers: int) -> None:
     for noise in product(range(-3, 4), repeat=answers):
         opposite = [-z for z in noise]
         assert twin.chance(HALF, noise) == twin.chance(HALF, opposite)
+
+
+def test_a_release_is_made_of_the_words_of_its_wire_form() -> None:
+    """The first row of words is the radius, and the others are those of the answers in turn."""
+    of = policy(**asking("min", "avg", "max"))
+    levels = np.array([[3, 90, 40, 41, 0, 7]], dtype=np.int8)
+    tags = np.frombuffer(tag("m-17"), dtype=np.uint8)[np.newaxis]
+    values, unbiased = Releaser(of, KEY).release(tags, np.array([60_000]), levels, np.array([3]))
+    stream = keyed.words(KEY.secret, of.digest, "m-17", 60_000, levels[0].tolist(), 1)
+    mechanism = of.mechanism(of.questions[0])
+    assert isinstance(mechanism, JointGeometric)
+    noise = twin.drawn(mechanism.radii.exact, keyed.rows_of_words(stream, 4, 5))
+    drawn = [truth + z for truth, z in zip((0, 30, 90), noise, strict=True)]
+    assert unbiased.tolist() == [[10.0 * level for level in drawn]]
+    exact = nearest([min(max(level, 0), 100) for level in drawn], [1] * 3, [(0, 1), (1, 2), (0, 2)])
+    assert values.tolist() == [[10.0 * half_up(level) for level in exact]]
 
 
 # What is said of it.
