@@ -103,6 +103,15 @@ def partly_exhausted() -> Scenario:
     return scenario(rule, log, [Moment(80)], worlds, "window", "horizon")
 
 
+def partly_ordered() -> Scenario:
+    """The same, where the answer that is not paid for is in an order with the one that is."""
+    partial = {"on_exhausted": "partial"}
+    rule = Rule(asks={"max": 1, "avg": 1}, top=1, horizon=60, budget=3, settings=partial)
+    log = [Message(20, (0, 10)), Message(35, (25,)), Message(50, (45,)), known(70, 61)]
+    worlds = some(every(4, (0, 1)), 8)
+    return scenario(rule, log, [Moment(80)], worlds, "window", "horizon")
+
+
 def gaps() -> Scenario:
     """A window needs two readings of three; which are absent is public."""
     rule = Rule(slots=3, settings={"min_coverage": "0.5"})
