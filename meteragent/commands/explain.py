@@ -54,7 +54,7 @@ def text(explained: Explanation, width: int) -> str:
         *(wrap(sentence, width) for sentence in explained.guarantee.sentences),
         ["What one answer is worth", *table(_answers(explained.answers), width)],
         wrap(MEASURES, width),
-        *(wrap(line, width) for line in _together(explained)),
+        *(wrap(line, width) for line in (*_months(explained), *_together(explained))),
         ["What the budget covers", *wrap(explained.spending.sentence, width)],
         ["Odds by which loads can be told", *table(_loads(explained), width)],
         *(wrap(line, width) for line in _notes(explained.loads)),
@@ -88,6 +88,16 @@ def _answers(answers: tuple[Answer, ...]) -> Iterator[Row]:
         name = one.query if one.outputs == 1 else f"{one.query} (each of {one.outputs})"
         numbers = (*watts, one.bits, one.times, one.plus)
         yield (name, *map(significant, numbers))
+
+
+def _months(explained: Explanation) -> Iterator[str]:
+    """What averages are still good for."""
+    for one in explained.answers:
+        if one.month is not None:
+            yield (
+                f"Over 30 days the mean of {one.query}, from unbiased, is off by at most "
+                f"{significant(one.month)} W in 95 of 100 cases."
+            )
 
 
 def _together(explained: Explanation) -> Iterator[str]:

@@ -97,6 +97,9 @@ class Answer:
     """By how much an answer can multiply any chance to guess, at most (its capacity)."""
     plus: float
     """By how much it can add to one."""
+    month: float | None
+    """In 95 of 100 months the mean of 30 days of `unbiased` is no further off, in watts; none but
+    for averages of windows that do not overlap."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from functools import cache, partial
 from math import log2
 
 from meteragent.explain import advice
+from meteragent.explain.bills import sum_quantile
 from meteragent.explain.document import (
     Answer,
     At,
@@ -27,10 +28,12 @@ from meteragent.explain.words import listed, time_text
 from meteragent.privacy.exact import NANO, per_watt_text
 from meteragent.privacy.joint import JointGeometric
 from meteragent.privacy.policy import Policy, Question
+from meteragent.privacy.query import NAMED
 from meteragent.privacy.terms import JOINT
 
 HABIT = 30
 """Days of a habit whose traces are added up."""
+MONTH = 30 * 86_400_000
 
 
 def explain(guarantee: Guarantee, *, match: str = "", choice: Choice | None = None) -> Explanation:
@@ -81,7 +84,16 @@ def _answer(policy: Policy, question: Question) -> Answer:
         bits(mechanism),
         mechanism.multiplicative_capacity,
         mechanism.additive_capacity,
+        _month(policy, question),
     )
+
+
+def _month(policy: Policy, asked: Question) -> float | None:
+    """How far off the mean of a month of averages is at most, in 95 of 100 months."""
+    if asked.query != NAMED["avg"] or policy.hop < policy.size:
+        return None
+    windows = max(1, round(MONTH / policy.size))
+    return sum_quantile(policy, asked, windows, 0.95) / windows
 
 
 @cache

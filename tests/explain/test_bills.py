@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from scipy import stats
 
 from meteragent import Domain
 from meteragent.explain.bills import SMOOTHING, bill, smoothed, sum_quantile
+from meteragent.explain.explain import answers
 from meteragent.privacy.joint import marginal, radii
 from meteragent.privacy.policy import Policy, question
-from tests.given import HOUR, policy
+from tests.given import DAY, HOUR, policy
 
 
 def asking(radius: float, *names: str, step: str = "1", noise: str = "independent") -> Policy:
@@ -50,6 +52,23 @@ def test_one_window_is_off_by_three_scales_and_many_by_their_deviations() -> Non
     assert one == pytest.approx(math.log(20) * 100, abs=2)
     assert many == pytest.approx(1.96 * math.sqrt(2 * 2000) * 100, rel=0.002)
     assert sum_quantile(of, of.questions[0], 0, 0.95) == 0
+
+
+def test_so_many_windows_that_their_sum_is_normal_are_as_sure_as_one_less() -> None:
+    of = asking(100, "avg")
+    few, many = (sum_quantile(of, of.questions[0], count, 0.95) for count in (10_000, 10_001))
+    assert few == pytest.approx(many, rel=0.001)
+
+
+def test_a_month_is_said_of_averages_that_do_not_overlap() -> None:
+    def months(of: Policy) -> list[float | None]:
+        return [answer.month for answer in answers(of)]
+
+    of = asking(100, "avg", "max")
+    assert months(of) == [sum_quantile(of, of.questions[0], 720, 0.95) / 720, None]
+    assert months(replace(of, size=2 * HOUR)) == [None, None]
+    long = replace(of, size=60 * DAY, hop=60 * DAY, interval=DAY, horizon=60 * DAY)
+    assert months(long)[0] == pytest.approx(math.log(20) * 100, abs=2)
 
 
 def test_next_to_no_noise_is_off_by_nothing() -> None:
