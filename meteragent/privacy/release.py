@@ -14,7 +14,7 @@ from meteragent.privacy.thresholds import Words
 
 
 class Releaser:
-    """Answers a policy's questions about windows, each answer with its own noise."""
+    """Answers a policy's questions about windows, with noise for each answer or for all of them."""
 
     def __init__(self, policy: Policy, key: NoiseKey) -> None:
         self._queries = tuple(question.query for question in policy.questions)
