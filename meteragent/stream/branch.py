@@ -87,7 +87,7 @@ class Branch:
         for turn in range(int(nth.max()) + 1):
             now = np.flatnonzero((nth == turn) & covered)
             granted[now] = self.ledger.charge(rows[now], starts[now])
-        return granted
+        return self.policy.answered(granted)
 
     def _release(
         self, closed: Closed, tags: Tags, starts: Integers, granted: Integers
@@ -98,7 +98,7 @@ class Branch:
         paid = np.flatnonzero(granted)
         if len(paid):
             values[paid], unbiased[paid] = self._releaser.release(
-                tags[closed.rows[paid]], starts[paid], closed.levels[paid]
+                tags[closed.rows[paid]], starts[paid], closed.levels[paid], granted[paid]
             )
         return values, unbiased
 

@@ -37,7 +37,7 @@ class Releases:
     present: Mask
     """present[window, slot]: public only where the policy says that presence is."""
     values: Watts
-    """values[window, output]: in range; for whom none is better, claim 4 says."""
+    """values[window, output]: in range and in order; for whom none is better, claim 4 says."""
     unbiased: Watts
     """unbiased[window, output]: right on average, for sums over many windows or homes."""
 
