@@ -115,7 +115,7 @@ def test_answers_that_agree_with_their_order_are_as_private() -> None:
     assert breach(law, public, ALPHA, 1) is None
 
 
-@pytest.mark.parametrize("answers", [1, 2, 3])
+@pytest.mark.parametrize("answers", [1, 2, 3, 4])
 def test_qif_finds_joint_noise_private_at_epsilon_and_at_nothing_less(answers: int) -> None:
     top, epsilon = TOPS[answers], 0.5
     alpha = Fraction(np.exp(-epsilon)).limit_denominator(10**12)
