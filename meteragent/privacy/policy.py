@@ -16,7 +16,7 @@ from meteragent.privacy.query import Query, query
 from meteragent.privacy.terms import Terms
 from meteragent.privacy.windows import Some, Windows
 
-RELEASE_SCHEMA = "meteragent.release/1"
+RELEASE_SCHEMA = "meteragent.release/2"
 POLICY_SCHEMA = "meteragent.policy/1"
 DIGEST_BYTES = 16
 MOST_SLOTS = 100_000
@@ -174,7 +174,7 @@ class Policy:
 
     @cached_property
     def digest(self) -> bytes:
-        """Of what defines a release given the window's content: it enters the noise.
+        """Of what defines a release given the window's answers: it enters the noise.
 
         It leaves out what does not change a release, such as the budget: a window that is
         computed again under a new budget must not be a new draw.

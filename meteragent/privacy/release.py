@@ -31,10 +31,10 @@ class Releaser:
         """(values, unbiased), each [window, output] in watts.
 
         Precondition: every window has been paid for. Postcondition: a function of key,
-        policy, meter, window and content alone, however often and wherever it is computed.
+        policy, meter, window and answers alone, however often and wherever it is computed.
         """
         answers = answer(self._queries, levels, self._rest)
-        words = self._entropy.words(tags, starts, levels, self.outputs)
+        words = self._entropy.words(tags, starts, answers, self.outputs)
         released = np.empty_like(answers)
         unbiased = np.empty(answers.shape)
         for columns, mechanism in self._mechanisms:

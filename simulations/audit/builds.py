@@ -18,6 +18,7 @@ from meteragent.privacy import query
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import Entropy, Tags, WindowWords
 from meteragent.privacy.mechanism import TruncatedGeometric, Words
+from meteragent.privacy.query import Answers
 
 CUT = 4.0
 """Scale lengths beyond which a careless sampler cuts its noise: 1 draw in 55 lies there."""
@@ -57,16 +58,16 @@ def _with_words_of(start: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> N
         self: Entropy,
         tags: Tags,
         starts: NDArray[np.int64],
-        levels: NDArray[np.signedinteger],
+        answers: Answers,
         outputs: int,
     ) -> WindowWords:
-        return honest(self, tags, start(starts), np.zeros_like(levels), outputs)
+        return honest(self, tags, start(starts), np.zeros_like(answers), outputs)
 
     Entropy.words = words  # type: ignore[method-assign]
 
 
-def content_free() -> None:
-    """Noise from key, policy, meter and window alone: the digest of the content is left out."""
+def answer_free() -> None:
+    """Noise from key, policy, meter and window alone: the answers are left out."""
     _with_words_of(lambda starts: starts)
 
 
@@ -97,7 +98,7 @@ class Build:
 BUILDS = (
     Build("half-even", "averages are rounded half to even", half_even),
     Build("cut-tail", f"float noise is cut at {CUT:g} scale lengths", cut_tail),
-    Build("content-free", "noise is not bound to the window's content", content_free),
+    Build("answer-free", "noise is not bound to the answers", answer_free),
     Build("window-free", "noise is not bound to the window at all", window_free),
     Build("stingy", "15 % more loss than the releases state", stingy),
 )

@@ -94,10 +94,10 @@ DRAWS = 40_000
 
 def errors_drawn(mechanism: TruncatedGeometric, level: int) -> np.ndarray[Any, Any]:
     entropy = Entropy(KEY, bytes(16))
-    levels = np.full((DRAWS, 1), level, dtype=np.int8)
+    answers = np.full((DRAWS, 1), level)
     tags = np.tile(np.frombuffer(tag("m-17"), dtype=np.uint8), (DRAWS, 1))
-    words = entropy.words(tags, np.arange(DRAWS) * 900_000, levels, 1)
-    released = mechanism.sample(levels.astype(np.int64), words)
+    words = entropy.words(tags, np.arange(DRAWS) * 900_000, answers, 1)
+    released = mechanism.sample(answers, words)
     return np.abs(released[:, 0] - level) * 10
 
 

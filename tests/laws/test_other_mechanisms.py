@@ -31,8 +31,8 @@ def test_a_release_has_the_noise_of_the_policys_mechanism() -> None:
     levels = np.arange(60, dtype=USUAL.domain.dtype).reshape(10, 6)
     tags, starts = np.zeros((10, 16), np.uint8), np.arange(10)
     values, unbiased = Releaser(NOISIER, KEY).release(tags, starts, levels)
-    words = Entropy(KEY, NOISIER.digest).words(tags, starts, levels, 2)
     truth = answer(tuple(asked.query for asked in NOISIER.questions), levels)
+    words = Entropy(KEY, NOISIER.digest).words(tags, starts, truth, 2)
     for output, asked in enumerate(NOISIER.questions):
         mechanism = NOISIER.mechanism(asked)
         drawn = mechanism.sample(truth, words)[:, output]

@@ -45,9 +45,9 @@ def test_an_empty_window_is_released_as_the_level_of_no_watts(domain: Domain, re
 
 def test_some_columns_of_words_read_on_in_their_own_rows() -> None:
     """Where queries have losses of their own, each mechanism sees the words of its outputs."""
-    levels = np.arange(12, dtype=np.int16).reshape(2, 6)
+    answers = np.arange(6).reshape(2, 3)
     entropy = Entropy(KEY, bytes(16))
-    words = entropy.words(np.zeros((2, 16), np.uint8), np.array([0, 60]), levels, 3)
+    words = entropy.words(np.zeros((2, 16), np.uint8), np.array([0, 60]), answers, 3)
     some = _WordsOf(words, np.array([0, 2]))
     np.testing.assert_array_equal(some.first, words.first[:, [0, 2]])
     for window in range(2):
