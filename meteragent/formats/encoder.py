@@ -121,8 +121,7 @@ def counts_are_told(policy: Policy, granted: int) -> bool:
 
 def readings_of(releases: Releases) -> list[int] | list[str]:
     """How many readings each window had: as a number, or as one of `CLASSES`."""
-    slots = releases.policy.slots
-    counts = np.count_nonzero(releases.present, axis=1)
+    slots, counts = releases.policy.slots, releases.held
     if releases.policy.readings == "exact":
         return [*counts.tolist()]
     classes = (2 * counts >= slots).astype(np.int64)

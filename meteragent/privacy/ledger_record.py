@@ -24,6 +24,8 @@ and then the content of each ring, in the same order:
     until    int64     every window ending by then has been decided
     spent    item * ring   `spent[i]`: units of the newest bucket `b <= head` with b % ring == i
 
+What stands behind that is not of the account (`stream.fold_record`).
+
 Times are in milliseconds. An entry of `full` means that much or more. Records of version 0.1
 begin with "mtrL" and hold one ring, without its name, privacy, budget and horizon.
 """
@@ -43,6 +45,8 @@ from meteragent.privacy.windows import LONGEST
 
 MAGIC, FIRST_MAGIC = b"mtr2", b"mtrL"
 """Of these records, and of those of version 0.1."""
+OPEN_WINDOWS = b"fld1"
+"""What stands behind an account begins so."""
 MOST_RINGS = 64
 _NUMBERS = ("bucket", "reach", "unit")
 _HEAD = np.dtype([("magic", "S4"), ("rings", "<u2"), ("zero", "<u2")])
@@ -128,6 +132,12 @@ def parsed(records: Sequence[bytes]) -> Iterator[tuple[list[int], list[Ring]]]:
         yield members, _rings(before, [records[member] for member in members])
 
 
+def behind(record: bytes) -> bytes:
+    """What stands behind the account in a record."""
+    before = record[: _length_before(record)]
+    return record[_layout(len(before), _shapes(before)).itemsize :]
+
+
 def _by_shape(records: Sequence[bytes]) -> Iterator[tuple[bytes, list[int]]]:
     """What stands before the content of records -> which ones; nearly always all of them."""
     starts = [*map(itemgetter(slice(_length_before(records[0]))), records)]
@@ -159,9 +169,11 @@ def _rings(before: bytes, records: list[bytes]) -> list[Ring]:
     """Read records of one shape."""
     shapes = _shapes(before)
     layout = _layout(len(before), shapes)
-    if set(map(len, records)) != {layout.itemsize}:
+    length = layout.itemsize
+    beyond = {len(record) - length and record[length : length + 4] for record in records}
+    if not beyond <= {0, OPEN_WINDOWS}:
         raise LedgerDamaged("a ledger record is cut short or too long")
-    table = np.frombuffer(b"".join(records), dtype=layout)
+    table = np.frombuffer(b"".join([record[:length] for record in records]), dtype=layout)
     is_named = before[:4] == MAGIC
     rings = [
         Ring(shape, is_named, table[f"head{nth}"], table[f"until{nth}"], table[f"spent{nth}"])

@@ -20,6 +20,9 @@ RELEASE_SCHEMA = "meteragent.release/2"
 POLICY_SCHEMA = "meteragent.policy/1"
 DIGEST_BYTES = 16
 MOST_SLOTS = 100_000
+"""Of a pane, which holds them all."""
+MOST_KEPT = 768
+"""Slots of a window of several panes, where they are kept one by one until it is over."""
 _TIMES = ("size", "interval", "hop", "grace", "idle", "horizon")
 
 
@@ -100,6 +103,7 @@ class Policy:
             )
         if self.presence == "private" and self.readings != "classes":
             raise InvalidSetting("readings", "is about presence, which is private", "leave it out")
+        self._refuse_what_is_not_kept()
         for asked in self.questions:
             decay(self.domain, asked.nano)  # refuses what would be no noise
         self.terms  # noqa: B018 - refuses what no ledger can keep
@@ -112,7 +116,7 @@ class Policy:
             raise InvalidSetting(
                 "fill_limit", "is below one interval, so nothing is filled", "write a longer one"
             )
-        if self.slots > MOST_SLOTS:
+        if self.panes.slots > MOST_SLOTS:
             raise InvalidSetting(
                 "interval", f"makes more than {MOST_SLOTS} slots", "write a longer one"
             )
@@ -124,6 +128,25 @@ class Policy:
         if len(set(names)) < len(names):
             raise InvalidSetting("queries", "asks one twice", "name each once")
 
+    def _refuse_what_is_not_kept(self) -> None:
+        """Long windows are kept as sums and extremes."""
+        if not self.keeps_slots or self.panes.size == self.size or self.slots <= MOST_KEPT:
+            return
+        problem = f"of {self.slots} readings, and no more than {MOST_KEPT} are kept one by one"
+        if self.fill_limit:
+            raise InvalidSetting(
+                "fill_limit", f"fills windows {problem}", "leave it out, or write shorter windows"
+            )
+        name = next(q.query.name for q in self.questions if q.query.needs_slots)
+        raise InvalidSetting(
+            "queries", f"asks {name} {problem}", "ask avg, min or max, or write shorter windows"
+        )
+
+    @property
+    def keeps_slots(self) -> bool:
+        """Whether its queries, or what fills gaps, need every reading of a window."""
+        return self.fill_limit > 0 or any(q.query.needs_slots for q in self.questions)
+
     @property
     def slots(self) -> int:
         """Readings per window."""
@@ -131,7 +154,11 @@ class Policy:
 
     def closes(self, window: Some) -> Some:
         """When a window is closed by its partition's clock, if nothing closed it before."""
-        return self.windows.end(window) + self.grace + self.idle
+        return self.due(self.windows.end(window))
+
+    def due(self, end: Some) -> Some:
+        """When the partition's clock closes what ends at this time."""
+        return end + self.grace + self.idle
 
     @property
     def patience(self) -> int:
@@ -156,6 +183,11 @@ class Policy:
     def windows(self) -> Windows:
         """From when to when they last, and which slots they have."""
         return Windows(self.size, self.hop, self.interval)
+
+    @cached_property
+    def panes(self) -> Windows:
+        """What its windows are made of: readings are held slot by slot in open panes only."""
+        return self.windows.panes
 
     def mechanism(self, question: Question) -> Mechanism:
         """What makes the noise on answers to one of its questions."""

@@ -22,6 +22,24 @@ Answers = NDArray[np.int64]
 """answers[window, output]"""
 
 
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What is kept of windows whose slots are not: enough for some queries."""
+
+    present: NDArray[np.int64]
+    """How many slots of each window hold a reading."""
+    total: NDArray[np.int64]
+    """The sum of their levels."""
+    lowest: NDArray[np.int64]
+    highest: NDArray[np.int64]
+    """Of a window that holds nothing, both are of no meaning."""
+
+    def where(self, windows: NDArray[np.int64] | NDArray[np.bool_]) -> "Sums":
+        """Those of some windows."""
+        columns = (self.present, self.total, self.lowest, self.highest)
+        return Sums(*(column[windows] for column in columns))
+
+
 class Contents:
     """`levels[window, slot]` and what several queries need of it, each computed once."""
 
@@ -42,6 +60,16 @@ class Contents:
         absent = self.levels.shape[1] - self.present
         total: NDArray[np.int64] = self.levels.sum(axis=1, dtype=np.int64) + absent
         return total
+
+    @property
+    def lowest(self) -> NDArray[np.int64]:
+        """The least level of each window."""
+        return self.ranked(np.zeros_like(self.present))[:, 0]
+
+    @property
+    def highest(self) -> NDArray[np.int64]:
+        """The greatest."""
+        return self.ranked(self.present - 1)[:, 0]
 
     @cached_property
     def ordered(self) -> Levels:
@@ -79,7 +107,8 @@ class Query:
     """A named question; `per_slot` ones answer each slot by itself and cost as often."""
 
     name: str
-    answer: Callable[[Contents], Answers] = field(compare=False)
+    answer: Callable[..., Answers] = field(compare=False)
+    """Of `Contents`; or of `Sums`, if it needs no slots."""
     moved: Callable[[int, int, int], int] = field(default=_by_all_of_it, compare=False)
     """moved(covered, held, levels): how far its answers for one window can move, added up.
 
@@ -87,13 +116,15 @@ class Query:
     released `held` readings are there at least.
     """
     per_slot: bool = False
+    needs_slots: bool = True
+    """Whether it is not enough to know the number of readings, their sum and their extremes."""
 
     def outputs(self, slots: int) -> int:
         """How many levels it answers for a window of `slots` readings."""
         return slots if self.per_slot else 1
 
 
-def _average(contents: Contents) -> Answers:
+def _average(contents: Contents | Sums) -> Answers:
     """Precondition: none. Postcondition: the mean of the present levels, rounded half up.
 
     Why half up in integers: half-to-even moves by two when every reading moves by one.
@@ -113,8 +144,12 @@ def _percentile(percent: Fraction) -> Callable[[Contents], Answers]:
     return answer
 
 
-def _maximum(contents: Contents) -> Answers:
-    return contents.ranked(contents.present - 1)
+def _minimum(contents: Contents | Sums) -> Answers:
+    return contents.lowest[:, np.newaxis]
+
+
+def _maximum(contents: Contents | Sums) -> Answers:
+    return contents.highest[:, np.newaxis]
 
 
 def _reading(contents: Contents) -> Answers:
@@ -125,10 +160,10 @@ def _reading(contents: Contents) -> Answers:
 NAMED: dict[str, Query] = {
     query.name: query
     for query in (
-        Query("avg", _average, _by_its_share),
-        Query("min", _percentile(Fraction(0))),
+        Query("avg", _average, _by_its_share, needs_slots=False),
+        Query("min", _minimum, needs_slots=False),
         Query("median", _percentile(Fraction(50))),
-        Query("max", _maximum),
+        Query("max", _maximum, needs_slots=False),
         Query("reading", _reading, _each_of_them, per_slot=True),
     )
 }
@@ -163,3 +198,12 @@ def answer(queries: tuple[Query, ...], levels: Levels, rest: int = 0) -> Answers
         at_rest = np.asarray(rest, dtype=levels.dtype)
         contents = Contents(np.where(empty[:, np.newaxis], at_rest, levels), rest)
     return np.concatenate([q.answer(contents) for q in queries], axis=1)
+
+
+def answer_sums(queries: tuple[Query, ...], sums: Sums, rest: int = 0) -> Answers:
+    """The same of windows whose slots were not kept. Precondition: no query needs them."""
+    empty = sums.present == 0
+    if empty.any():
+        columns = (sums.total, sums.lowest, sums.highest)
+        sums = Sums(np.maximum(sums.present, 1), *(np.where(empty, rest, c) for c in columns))
+    return np.concatenate([q.answer(sums) for q in queries], axis=1)

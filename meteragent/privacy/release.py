@@ -7,7 +7,7 @@ from meteragent.privacy.domain import Levels, Watts
 from meteragent.privacy.entropy import Entropy, NoiseKey, Tags
 from meteragent.privacy.mechanism import Words
 from meteragent.privacy.policy import Policy
-from meteragent.privacy.query import answer
+from meteragent.privacy.query import Sums, answer, answer_sums
 
 
 class Releaser:
@@ -27,13 +27,16 @@ class Releaser:
             (np.flatnonzero(losses == nano), mechanism) for nano, mechanism in mechanisms.items()
         ]
 
-    def release(self, tags: Tags, starts: Integers, levels: Levels) -> tuple[Watts, Watts]:
-        """(values, unbiased), each [window, output] in watts.
+    def release(self, tags: Tags, starts: Integers, contents: Levels | Sums) -> tuple[Watts, Watts]:
+        """(values, unbiased), each [window, output] in watts, of what windows hold.
 
         Precondition: every window has been paid for. Postcondition: a function of key,
         policy, meter, window and answers alone, however often and wherever it is computed.
         """
-        answers = answer(self._queries, levels, self._rest)
+        if isinstance(contents, Sums):
+            answers = answer_sums(self._queries, contents, self._rest)
+        else:
+            answers = answer(self._queries, contents, self._rest)
         words = self._entropy.words(tags, starts, answers, self.outputs)
         released = np.empty_like(answers)
         unbiased = np.empty(answers.shape)

@@ -7,7 +7,7 @@ the months of a time zone, is another class with these methods.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, gcd, isqrt
 from typing import TypeVar
 
 from meteragent.errors import InvalidSetting
@@ -15,6 +15,8 @@ from meteragent.privacy.arrays import Integers
 from meteragent.privacy.exact import whole
 
 LONGEST = 2**50  # milliseconds: 35 thousand years
+LEAST_PANE = 15 * 60 * 1000
+"""Of windows that are so long, in milliseconds."""
 
 Some = TypeVar("Some", int, Integers)
 
@@ -72,6 +74,21 @@ class Windows:
     def lasting(self, count: int) -> int:
         """From the start of a window to the end of the last of so many in a row."""
         return self.ahead(count - 1) + self.size
+
+    # Panes.
+
+    @property
+    def panes(self) -> "Windows":
+        """What windows are sequences of: stretches of time as windows that follow one another.
+
+        They are as short as may be, but for those that are shorter than `LEAST_PANE`.
+        """
+        common = gcd(self.size, self.hop)
+        slots = common // self.interval
+        counts = (n for n in range(1, isqrt(slots) + 1) if slots % n == 0)
+        lengths = sorted(self.interval * n for few in counts for n in {few, slots // few})
+        pane = next((length for length in lengths if length >= LEAST_PANE), common)
+        return Windows(pane, pane, self.interval)
 
     # How many.
 

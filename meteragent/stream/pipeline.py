@@ -21,12 +21,11 @@ from meteragent.stream.branch import Branch
 from meteragent.stream.cohort import Cohort, Holding
 from meteragent.stream.meters import Assigned, by_prefix, longest_prefix, lookalikes, normal
 from meteragent.stream.order import Course
+from meteragent.stream.panes import PANES_AT_ONCE, Closed, Store, Tally
 from meteragent.stream.position import DAWN, MOST_TICKS, START, Position
 from meteragent.stream.readings import Readings, Reason, Reject
 from meteragent.stream.records import Records
 from meteragent.stream.releases import Step
-from meteragent.stream.strips import Closed
-from meteragent.stream.window import WINDOWS_AT_ONCE, Store, Tally
 
 __all__ = ["DAWN", "START", "Assigned", "Counts", "Holding", "Pipeline", "Position"]
 
@@ -83,7 +82,7 @@ class Pipeline:
         for spelling, record in accounts.items():
             records.setdefault(self._name(spelling), []).append(record)
         for number, meters in self._by_cohort(records):  # none is turned away
-            self._cohorts[number].restore(meters, [records[meter] for meter in meters])
+            self._cohorts[number].restore(meters, [records[meter] for meter in meters], self._clock)
             self._know(number, meters, 0)
 
     def feed(self, readings: Readings) -> Iterator[Step]:
@@ -122,7 +121,7 @@ class Pipeline:
         clock = int(readings.ends[~readings.ahead(self._max_skew)].max(initial=self._clock))
         since, runs = int(readings.starts.min()), len(readings.starts)
         windows = sum(store.ahead(clock, since, runs) for store in self._stores())
-        return windows > WINDOWS_AT_ONCE
+        return windows > PANES_AT_ONCE
 
     def _feed_at_once(self, readings: Readings, *, leaps: bool) -> Iterator[Step]:
         again = readings.next_offset <= self._known_until
@@ -140,7 +139,7 @@ class Pipeline:
                 if leaps:
                     yield from self._advance(course, branch.store.over_before(records))
                 for closed in branch.store.add(records, course, counts.tally):
-                    yield self._decided(cohort, branch, closed)
+                    yield from self._decided(cohort, branch, closed)
             self._clock = int(clocks[-1])
         self._processed = readings.next_offset
         yield from self._advance(course, self._clock)
@@ -191,6 +190,14 @@ class Pipeline:
         return Position(offset, clock, max(self._processed, self._known_until), ticks)
 
     @property
+    def holds_open(self) -> bool:
+        """Whether any window that is not over holds a reading."""
+        return any(
+            branch.store.open_slots.open_panes() or branch.folds.open_windows()
+            for _, branch in self._branches()
+        )
+
+    @property
     def clock(self) -> int:
         """The newest event time so far."""
         return self._clock
@@ -214,13 +221,14 @@ class Pipeline:
             clock = min(store.at_once(until, clock) for store in self._stores())
             for cohort, branch in self._branches():
                 for closed in branch.store.advance(clock, course):
-                    yield self._decided(cohort, branch, closed)
+                    yield from self._decided(cohort, branch, closed)
                     self._stage += branch.store.in_order
             self._stage += clock < until
 
-    def _decided(self, cohort: Cohort, branch: Branch, closed: Closed) -> Step:
+    def _decided(self, cohort: Cohort, branch: Branch, closed: Closed) -> Iterator[Step]:
         step = cohort.decide(branch, closed)
-        return replace(step, place=self._places[branch], stage=self._stage)
+        if step is not None:
+            yield replace(step, place=self._places[branch], stage=self._stage)
 
     def _admit(self, readings: Readings, counts: Counts) -> Integers:
         """The home of each run, or a negative number where it has none and was rejected."""

@@ -136,11 +136,12 @@ class Monitor:
     def _released(self, event: e.WindowsDecided) -> None:
         guarantee, series, now = self.guarantees[event.policy], self.series, self._wall()
         policy, released = guarantee.name, next(iter(event.released.values()))
-        thin = event.withheld.get(Withheld.COVERAGE, 0)
-        unpaid = event.windows - released - thin
+        thin, lost = (event.withheld.get(why, 0) for why in (Withheld.COVERAGE, Withheld.LOST))
+        unpaid = event.windows - released - thin - lost
         series.closed.labels(policy).inc(event.windows)
         series.windows_released.labels(policy).inc(released)
         series.suppressed.labels(policy, Withheld.COVERAGE.value).inc(thin)
+        series.suppressed.labels(policy, Withheld.LOST.value).inc(lost)
         series.suppressed.labels(policy, Withheld.BUDGET.value).inc(unpaid)
         for query, count in event.released.items():
             series.released.labels(policy, query).inc(count)

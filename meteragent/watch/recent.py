@@ -58,7 +58,7 @@ class Recent:
 
     def add(self, now: float, policy: str, decided: WindowsDecided, spent: float) -> None:
         """Windows of one policy were committed, at a cost of `spent`."""
-        thin = decided.withheld.get(Withheld.COVERAGE, 0)
+        thin = sum(decided.withheld.get(why, 0) for why in (Withheld.COVERAGE, Withheld.LOST))
         self.delays.append(now - decided.newest_end / 1000)
         b = self.bin(now)
         b.releases += next(iter(decided.released.values()))

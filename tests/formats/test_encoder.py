@@ -40,13 +40,15 @@ def releases(rules: Policy, windows: int, seed: int = 1) -> Releases:
     """Fully granted windows of made-up content."""
     random = np.random.default_rng(seed)
     outputs = sum(asked.query.outputs(rules.slots) for asked in rules.questions)
+    present = random.random((windows, rules.slots)) < 0.7
     return Releases(
         rules,
         [f"m-{window}" for window in range(windows)],
         np.arange(windows) * rules.size,
         np.full(windows, len(rules.questions)),
         [Withheld.NOTHING] * windows,
-        random.random((windows, rules.slots)) < 0.7,
+        present.sum(axis=1),
+        present,
         random.integers(-200, 48_000, (windows, outputs)).astype(np.float64) / 2,
         random.random((windows, outputs)) * 5000,
     )

@@ -32,9 +32,9 @@ from tests.laws.test_queries import mean_half_even
 if TYPE_CHECKING:
     from meteragent.privacy.arrays import Integers, Mask
     from meteragent.privacy.policy import Question
+    from meteragent.stream.folds import Decided
     from meteragent.stream.readings import Readings
     from meteragent.stream.releases import Releases
-    from meteragent.stream.strips import Closed
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -119,7 +119,7 @@ def counts_readings(patch: pytest.MonkeyPatch) -> None:
     true = Encoder.encode
 
     def encode(encoder: Encoder, releases: Releases) -> list[bytes]:
-        counts = releases.present.sum(axis=1).tolist()
+        counts = releases.held.tolist()
         return [d + b"%d" % n for d, n in zip(true(encoder, releases), counts, strict=True)]
 
     patch.setattr(Encoder, "encode", encode)
@@ -131,9 +131,9 @@ def counts_readings(patch: pytest.MonkeyPatch) -> None:
 def sorts_by_content(patch: pytest.MonkeyPatch) -> None:
     true = Branch.decide
 
-    def decide(branch: Branch, closed: Closed, *others: Any) -> Releases:
-        order = np.argsort(closed.levels.sum(axis=1), kind="stable")
-        return true(branch, closed, *others).chosen(order.tolist())
+    def decide(branch: Branch, decided: Decided, *others: Any) -> Releases:
+        order = np.argsort(np.asarray(decided.contents).sum(axis=1), kind="stable")
+        return true(branch, decided, *others).chosen(order.tolist())
 
     patch.setattr(Branch, "decide", decide)
 
@@ -200,9 +200,9 @@ def _look(patch: pytest.MonkeyPatch) -> list[int]:
         seen[:] = [0]
         begin(*given)
 
-    def decide(branch: Branch, closed: Closed, *others: Any) -> Releases:
-        seen[:] = [int(closed.levels.max())]
-        return true(branch, closed, *others)
+    def decide(branch: Branch, decided: Decided, *others: Any) -> Releases:
+        seen[:] = [int(np.asarray(decided.contents).max())]
+        return true(branch, decided, *others)
 
     patch.setattr(Branch, "__init__", init)
     patch.setattr(Branch, "decide", decide)

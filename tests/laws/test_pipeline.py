@@ -24,7 +24,7 @@ HOME = policy(
     budget=per_watt("budget", 4, 100),
     horizon=120 * SECOND,
 )
-POLICIES = (
+POLICIES: tuple[Assigned, ...] = (
     Assigned("", "all", HOME),
     Assigned("p-", "p-", replace(HOME, presence="private", size=20 * SECOND, hop=20 * SECOND)),
     Assigned(
@@ -39,7 +39,17 @@ POLICIES = (
         ),
     ),
 )
-METERS = ("a", "b", "p-2", "p-1", "h-1", "h-2")
+SUMS = replace(
+    HOME,
+    questions=(question("avg", 1, 100), question("max", 1, 100), question("min", 1, 100)),
+    size=40 * SECOND,
+    hop=20 * SECOND,
+)
+POLICIES += (
+    Assigned("s-", "s-", SUMS),
+    Assigned("q-", "q-", replace(SUMS, presence="private", size=30 * SECOND)),
+)
+METERS = ("a", "b", "p-2", "p-1", "h-1", "h-2", "s-1", "s-2", "q-1")
 
 
 @st.composite
@@ -120,8 +130,8 @@ MUCH = st.sampled_from([1, 3, 8, 2**14])
 def at_once(much: int) -> Iterator[None]:
     with (
         patch("meteragent.stream.pipeline.READINGS_AT_ONCE", much),
-        patch("meteragent.stream.pipeline.WINDOWS_AT_ONCE", much),
-        patch("meteragent.stream.window.WINDOWS_AT_ONCE", much),
+        patch("meteragent.stream.pipeline.PANES_AT_ONCE", much),
+        patch("meteragent.stream.panes.PANES_AT_ONCE", much),
     ):
         yield
 

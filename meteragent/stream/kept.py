@@ -1,0 +1,171 @@
+"""What is kept of windows that are not over: a few numbers for each, or every slot."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meteragent.privacy.arrays import Integers
+from meteragent.privacy.domain import ABSENT, Levels
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.query import Sums
+
+Bytes = NDArray[np.uint8]
+"""bytes[row, byte]"""
+
+if TYPE_CHECKING:
+    from meteragent.stream.folds import Parts
+    from meteragent.stream.panes import Closed
+
+
+class KeptSums:
+    """Sums and extremes of open windows."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._columns = policy.windows.overlap
+        self._kind = policy.domain.dtype
+        self._totals = np.empty((0, self._columns), dtype=np.int64)
+        self._lowest = np.empty((0, self._columns), dtype=self._kind)
+        self._highest = np.empty((0, self._columns), dtype=self._kind)
+
+    @property
+    def bytes_per_row(self) -> int:
+        """What a meter takes here."""
+        return self._columns * (self._totals.itemsize + 2 * self._lowest.itemsize)
+
+    def grow(self, rows: int) -> None:
+        """Make room for so many rows."""
+        shape = (rows - len(self._totals), self._columns)
+        self._totals = np.concatenate([self._totals, np.zeros(shape, dtype=np.int64)])
+        empty = np.zeros(shape, dtype=self._kind)
+        self._lowest = np.concatenate([self._lowest, empty])
+        self._highest = np.concatenate([self._highest, empty])
+
+    def fold(
+        self,
+        closed: "Closed",
+        parts: "Parts",
+        before: Integers,
+        counts: Integers,
+        decided: Integers,
+        open_windows: Integers,
+    ) -> Sums:
+        """Fold panes in, keep what stays open, answer what is decided."""
+        del before
+        levels = closed.panes.levels
+        held = levels != ABSENT
+        most = np.iinfo(self._kind).max
+        totals = np.zeros(len(counts), dtype=np.int64)
+        lowest = np.full(len(counts), most, dtype=np.int64)
+        highest = np.zeros(len(counts), dtype=np.int64)
+        nth, columns = parts.kept
+        rows = closed.rows[nth]
+        totals[parts.kept_of] = self._totals[rows, columns]
+        lowest[parts.kept_of] = self._lowest[rows, columns]
+        highest[parts.kept_of] = self._highest[rows, columns]
+        of, told = parts.told_of, parts.told
+        np.add.at(totals, of, np.where(held, levels, 0).sum(axis=1, dtype=np.int64)[told])
+        np.minimum.at(lowest, of, np.where(held, levels, most).min(axis=1)[told])
+        np.maximum.at(highest, of, levels.max(axis=1)[told])
+        rows = closed.rows[parts.nth[open_windows]]
+        columns = parts.windows[open_windows] % self._columns
+        self._totals[rows, columns] = totals[open_windows]
+        self._lowest[rows, columns] = lowest[open_windows]
+        self._highest[rows, columns] = highest[open_windows]
+        return Sums(counts[decided], totals[decided], lowest[decided], highest[decided])
+
+    def state(self, rows: Integers) -> Bytes:
+        """As bytes."""
+        columns = (self._totals[rows], self._lowest[rows], self._highest[rows])
+        return np.concatenate([as_bytes(column) for column in columns], axis=1)
+
+    def take_over(self, rows: Integers, state: Bytes) -> None:
+        """What `state` said of these rows."""
+        wide, narrow = (self._columns * a.itemsize for a in (self._totals, self._lowest))
+        totals, lowest, highest = np.split(state, [wide, wide + narrow], axis=1)
+        self._totals[rows] = as_numbers(totals, self._totals.dtype)
+        self._lowest[rows] = as_numbers(lowest, self._kind)
+        self._highest[rows] = as_numbers(highest, self._kind)
+
+
+class KeptSlots:
+    """The slots of the last panes of each row, as many as a window has."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._windows, self._panes = policy.windows, policy.panes
+        self._count = self._windows.size // self._panes.size
+        self._levels = np.empty((0, self._count, self._panes.slots), dtype=policy.domain.dtype)
+        """levels[row, pane % count, slot]"""
+
+    @property
+    def bytes_per_row(self) -> int:
+        """What a meter takes here."""
+        return self._windows.slots * self._levels.itemsize
+
+    def grow(self, rows: int) -> None:
+        """Make room for so many rows."""
+        shape = (rows - len(self._levels), *self._levels.shape[1:])
+        empty = np.full(shape, ABSENT, dtype=self._levels.dtype)
+        self._levels = np.concatenate([self._levels, empty])
+
+    def fold(
+        self,
+        closed: "Closed",
+        parts: "Parts",
+        before: Integers,
+        counts: Integers,
+        decided: Integers,
+        open_windows: Integers,
+    ) -> Levels:
+        """Fold panes in, keep what stays open, answer what is decided."""
+        del open_windows
+        found = self._before(closed, parts, before, decided)
+        place = np.full(len(counts), -1)
+        place[decided] = np.arange(len(decided))
+        told = np.flatnonzero(place[parts.told_of] >= 0)
+        which, of = parts.told[told], parts.told_of[told]
+        first = self._windows.start(parts.windows[of]) // self._panes.size
+        found[place[of], closed.panes.panes[which] - first] = closed.panes.levels[which]
+        self._keep(closed, parts.row_of, before)
+        return found.reshape(len(decided), self._windows.slots)
+
+    def _before(
+        self, closed: "Closed", parts: "Parts", before: Integers, decided: Integers
+    ) -> Levels:
+        """What was folded before of windows that are decided."""
+        first = self._windows.start(parts.windows[decided]) // self._panes.size
+        panes = first[:, np.newaxis] + np.arange(self._count)
+        nth = parts.nth[decided]
+        found: Levels = self._levels[closed.rows[nth][:, np.newaxis], panes % self._count]
+        found[panes >= before[nth][:, np.newaxis]] = ABSENT
+        return found
+
+    def _keep(self, closed: "Closed", row_of: Integers, before: Integers) -> None:
+        """Let go of what is older than a window, and keep what is new."""
+        newest = closed.reached[:, np.newaxis] - 1
+        panes = newest - (newest - np.arange(self._count)) % self._count
+        nth, place = np.nonzero(panes >= before[:, np.newaxis])
+        self._levels[closed.rows[nth], place] = ABSENT
+        told = closed.panes
+        late = told.panes >= closed.reached[row_of] - self._count
+        self._levels[told.rows[late], told.panes[late] % self._count] = told.levels[late]
+
+    def state(self, rows: Integers) -> Bytes:
+        """As bytes."""
+        return as_bytes(self._levels[rows].reshape(len(rows), -1))
+
+    def take_over(self, rows: Integers, state: Bytes) -> None:
+        """What `state` said of these rows."""
+        levels = as_numbers(state, self._levels.dtype)
+        self._levels[rows] = levels.reshape(len(rows), *self._levels.shape[1:])
+
+
+def as_bytes(numbers: NDArray[np.signedinteger]) -> Bytes:
+    """bytes[row, byte] of numbers[row, column], little endian."""
+    little = numbers.dtype.newbyteorder("<")
+    return np.ascontiguousarray(numbers, dtype=little).view(np.uint8)
+
+
+def as_numbers(state: Bytes, kind: np.dtype[np.signedinteger]) -> NDArray[np.signedinteger]:
+    """The inverse."""
+    return np.ascontiguousarray(state).view(kind.newbyteorder("<"))
