@@ -162,7 +162,7 @@ DASHBOARD = Dashboard(
                 Lines(
                     "Spent by query",
                     "The same, for each question that is asked of a window: which of them is "
-                    "expensive.",
+                    "expensive; at joint for all whose answers share one draw.",
                     QUIET,
                     (
                         Query(
@@ -317,7 +317,9 @@ DASHBOARD = Dashboard(
                     "What one answer means",
                     "For each answer of a window: its cost at the radius, how far it is off, and "
                     "the most it can tell to whoever knows everything else. Noise falls to 1/e "
-                    "over its scale; a guess gains at most that many times the chance.",
+                    "over its scale; a guess gains at most that many times the chance. Where all "
+                    "answers of a window share one draw, what they cost and tell together stands "
+                    "at joint.",
                     QUIET,
                     width=12,
                     height=7,

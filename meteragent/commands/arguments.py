@@ -23,6 +23,7 @@ POLICY = {
     "fill_limit": ("15m", "for how long"),
     "readings": ("", "what releases tell of how many readings there are"),
     "on_exhausted": ("", "what happens to windows beyond the budget"),
+    "noise": ("", "whether each answer has a draw of its own, or all share one"),
 }
 """Settings of a policy, each with an example, unless its choices are told."""
 CHOICES = {
@@ -31,6 +32,7 @@ CHOICES = {
     "fill": ("last",),
     "readings": ("classes", "exact", "none"),
     "on_exhausted": ("suppress", "partial"),
+    "noise": ("independent", "joint"),
 }
 OUTPUTS = {"json": "encoder.Encoder", "csv": "csv_encoder.CsvEncoder"}
 """What files are written in -> who writes it; imported when it is asked for."""

@@ -21,6 +21,7 @@ def run(arguments: Namespace) -> Exit:
     sys.stdout.write(f"configuration: good, with policies {names}\n")
     for policy in config.policy:
         _warn(policy.name, advice.of_grid(policy.guarantee))
+        _warn(policy.name, advice.of_joint(policy.policy))
     if not arguments.offline:
         sys.stdout.write(
             f"{config.kafka.input}: readings are taken from the partition that "

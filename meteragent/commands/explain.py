@@ -4,14 +4,14 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from textwrap import wrap
 
 from meteragent.commands.exit_codes import Exit
 from meteragent.commands.layout import Row, columns, table
 from meteragent.commands.settings import settings
 from meteragent.config import Config
-from meteragent.config.policy import choice
+from meteragent.config.choice import choice
 from meteragent.explain.document import EXPLANATION_SCHEMA, Answer, Choice, Explanation, Seen
 from meteragent.explain.explain import HABIT, explain
 from meteragent.explain.words import factor, listed, protects, significant
@@ -54,6 +54,7 @@ def text(explained: Explanation, width: int) -> str:
         *(wrap(sentence, width) for sentence in explained.guarantee.sentences),
         ["What one answer is worth", *table(_answers(explained.answers), width)],
         wrap(MEASURES, width),
+        *(wrap(line, width) for line in (*_months(explained), *_together(explained))),
         ["What the budget covers", *wrap(explained.spending.sentence, width)],
         ["Odds by which loads can be told", *table(_loads(explained), width)],
         *(wrap(line, width) for line in _notes(explained.loads)),
@@ -87,6 +88,27 @@ def _answers(answers: tuple[Answer, ...]) -> Iterator[Row]:
         name = one.query if one.outputs == 1 else f"{one.query} (each of {one.outputs})"
         numbers = (*watts, one.bits, one.times, one.plus)
         yield (name, *map(significant, numbers))
+
+
+def _months(explained: Explanation) -> Iterator[str]:
+    """What averages are still good for."""
+    for one in explained.answers:
+        if one.month is not None:
+            yield (
+                f"Over 30 days the mean of {one.query}, from unbiased, is off by at most "
+                f"{significant(one.month)} W in 95 of 100 cases."
+            )
+
+
+def _together(explained: Explanation) -> Iterator[str]:
+    """What is not the sum of what single answers do."""
+    if explained.together:
+        bits, times, plus = map(significant, astuple(explained.together))
+        loss = explained.answers[0].epsilon_per_watt
+        yield (
+            f"One draw is for all answers of a window: together they lose {loss} per watt, and "
+            f"tell {bits} bits, times {times}, plus {plus} at most."
+        )
 
 
 def _loads(explained: Explanation) -> Iterator[Row]:

@@ -26,8 +26,9 @@ from meteragent.explain.accounts import (
     totals,
 )
 from meteragent.explain.guarantee import Guarantee
-from meteragent.explain.words import per_watt_text, power_text, time_text
+from meteragent.explain.words import power_text, time_text
 from meteragent.files.ledger import LedgerFile, look
+from meteragent.privacy.exact import per_watt_text
 from meteragent.privacy.ledger import NEVER
 from meteragent.privacy.policy import policy_of
 

@@ -3,6 +3,7 @@
 fields      the kinds of values, each read strictly
 secretfile, secrets, keyfile    files that only their owner may read
 queries, policy, presets    what is released of which meters, and what somebody wants to hide
+choice      what of a policy is its preset's
 budget      the account of a meter that has several policies
 kafka, model    all the other settings, and the whole
 tree        tables and settings, found by walking the models

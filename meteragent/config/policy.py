@@ -19,15 +19,15 @@ from meteragent.config.fields import (
     refuse,
     setting,
 )
-from meteragent.config.presets import filled, presets
+from meteragent.config.presets import filled
 from meteragent.config.queries import Asked, AskedQuery
 from meteragent.errors import InvalidSetting
-from meteragent.explain.document import Choice
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import epsilon_at
 from meteragent.privacy.policy import (
     HowMany,
+    Noise,
     OnExhausted,
     Policy,
     Presence,
@@ -36,6 +36,7 @@ from meteragent.privacy.policy import (
     question,
 )
 from meteragent.privacy.query import query
+from meteragent.privacy.terms import JOINT
 
 PUBLIC_COVERAGE = Decimal("0.8")
 _OURS = {"size": "window", "costs": "queries"}
@@ -55,7 +56,7 @@ def _asked_for(budget: object) -> object:
 class PolicySettings(Settings):
     """What is released of the meters whose id begins with `match`, and at what price.
 
-    `epsilon` is the loss of one answer: someone who weighs two worlds that differ by at most
+    `epsilon` is the loss of one draw: someone who weighs two worlds that differ by at most
     `radius` in every reading sees his odds change by at most `exp(epsilon)`. `budget` is the
     same for all answers of any `horizon` together that starts or ends with a window; any other
     stretch as long touches one window more. A `radius` that is no whole number of steps counts
@@ -98,7 +99,18 @@ class PolicySettings(Settings):
         '["avg", { query = "p95", epsilon = "0.5" }]',
         default=["avg"],
     )
-    epsilon: Exact = setting("The loss of one answer, at `radius`.", '"1"')
+    epsilon: Exact = setting(
+        'The loss of one answer, at `radius`; with `noise = "joint"`, of all answers of a window '
+        "together.",
+        '"1"',
+    )
+    noise: Noise = setting(
+        "Whether each answer of a window has a draw of its own, and all cost their sum, or they "
+        "share one, and cost what one does. Joint noise tells as much of a load as the answer that "
+        "moves most: it is for several queries, and loads that last for half a window or more.",
+        '"joint"',
+        default="independent",
+    )
     radius: Power = setting(
         "How far apart, in every reading, two worlds are that `epsilon` and `budget` speak of.",
         default="100W",
@@ -182,6 +194,7 @@ class PolicySettings(Settings):
             on_exhausted=self.on_exhausted,
             readings=self.readings,
             fill_limit=self.fill_limit or 0,
+            noise=self.noise,
         )
 
     @cached_property
@@ -256,6 +269,9 @@ class PolicySettings(Settings):
 
     def _question(self, index: int) -> Question:
         asked, here = self.queries[index], f"queries[{index}]"
+        if self.noise == JOINT and asked.epsilon is not None:
+            problem = "is one query's, and joint noise has one for all"
+            raise InvalidSetting(f"{here}.epsilon", problem, "leave it out")
         try:
             return question(asked.query, self._epsilon(asked), self.radius)
         except InvalidSetting as error:
@@ -269,7 +285,8 @@ class PolicySettings(Settings):
     def _afford(self) -> None:
         """Refuse a budget that would never release anything."""
         terms = self.policy.terms
-        asked = self.queries[:1] if terms.partial else self.queries
+        first = terms.partial or self.noise == JOINT
+        asked = self.queries[:1] if first else self.queries
         if terms.least > terms.budget:
             enough = sum(
                 self._epsilon(a) * query(a.query).outputs(self.policy.slots) for a in asked
@@ -291,18 +308,3 @@ def _found_by(*checks: Callable[[], object]) -> list[InvalidSetting]:
             field = _OURS.get(error.field, error.field)
             found.append(InvalidSetting(field, error.problem, error.instead))
     return found
-
-
-def choice(settings: PolicySettings) -> Choice | None:
-    """The preset that was chosen, if one was, and what was set otherwise."""
-    if settings.preset is None:
-        return None
-    preset = presets()[settings.preset]
-    own = PolicySettings.model_validate({"name": settings.name, "preset": settings.preset})
-    changed = tuple(
-        name
-        for name in PolicySettings.model_fields
-        if name not in {"match", "output", "share"}
-        and getattr(settings, name) != getattr(own, name)
-    )
-    return Choice(settings.preset, preset.hides, preset.why, preset.evidence.words, changed)

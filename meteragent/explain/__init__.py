@@ -1,7 +1,8 @@
 """Words and numbers for people: what a policy promises, tells and has spent. Pure.
 
 guarantee   what a policy promises, per release and per horizon, worded once
-leakage     what a release tells at most, and what a reader makes of it
+leakage     what a release tells at most
+reader, bills    what a reader makes of releases for free: guesses, likelihoods, sums
 loads       everyday loads, and how well all releases together can tell them
 document    what is said of a policy
 explain     a policy -> this document: numbers, and sentences that say what they mean

@@ -6,9 +6,10 @@ from math import log
 
 from meteragent.explain.document import Answer, Promised, Seen, Spending
 from meteragent.explain.guarantee import Guarantee
-from meteragent.explain.loads import TV
+from meteragent.explain.loads import TV, told_better
 from meteragent.explain.words import at_most, listed, power_text, protects, time_text, watts_text
 from meteragent.privacy.policy import Policy
+from meteragent.privacy.terms import JOINT
 from meteragent.privacy.units import format_watts
 
 DOUBTFUL = 10.0
@@ -68,6 +69,21 @@ def of_noise(policy: Policy, answers: tuple[Answer, ...]) -> Iterator[str]:
                 f"Nine of ten answers to {answer.query} are exact: the noise is finer than the "
                 f"step of {watts_text(step)}. Take a smaller epsilon."
             )
+
+
+def of_joint(policy: Policy) -> Iterator[str]:
+    """Where answers share a draw, which is not always for the better."""
+    if policy.noise != JOINT:
+        return
+    if len(policy.questions) == 1:
+        yield "Joint noise is for several queries: with one, it is no less than independent noise."
+    elif loads := told_better(policy):
+        yield (
+            f"Joint noise tells more of some loads ({listed(loads)}) than independent noise with "
+            "the same mean error would: of a load that takes less than half a window, an average "
+            "moves little, but the answer counts that moves most. If these are to be hidden, write "
+            'noise = "independent", or take shorter windows.'
+        )
 
 
 def of_spending(spending: Spending, policy: Policy) -> Iterator[str]:

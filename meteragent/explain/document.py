@@ -82,11 +82,12 @@ class Answer:
 
     query: str
     epsilon_per_watt: str
-    """What one output costs, exactly."""
+    """What one output costs, exactly; where all answers share a draw, what they cost together."""
     outputs: int
     """How many levels answer the query: one, or one for each slot."""
     noise_scale: float
-    """The watts over which the chance of an error falls to 1/e."""
+    """The watts over which the chance of an error falls to 1/e; where all answers share a draw, of
+    the largest of their errors, in the end."""
     expected_error: At
     error_90: At
     """Nine answers of ten are no further off."""
@@ -96,6 +97,20 @@ class Answer:
     """By how much an answer can multiply any chance to guess, at most (its capacity)."""
     plus: float
     """By how much it can add to one."""
+    month: float | None
+    """In 95 of 100 months the mean of 30 days of `unbiased` is no further off, in watts; none but
+    for averages of windows that do not overlap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What all answers of one window tell at most, where one draw is for all of them."""
+
+    bits: float
+    times: float
+    """By how much they can multiply any chance to guess the levels."""
+    plus: float
+    """By how much they can add to one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +176,8 @@ class Explanation:
     choice: Choice | None
     guarantee: Promised
     answers: tuple[Answer, ...]
+    together: Together | None
+    """None where each answer has a draw of its own: then their losses and bits add up."""
     spending: Spending
     loads: tuple[Seen, ...]
     warnings: tuple[str, ...]

@@ -6,18 +6,34 @@ in the document, and rounded in sentences: bounds up, so that what is said alway
 
 from collections.abc import Iterator
 from functools import cache, partial
+from math import log2
 
 from meteragent.explain import advice
-from meteragent.explain.document import Answer, At, Bound, Choice, Explanation, Part, Seen, Spending
+from meteragent.explain.bills import sum_quantile
+from meteragent.explain.document import (
+    Answer,
+    At,
+    Bound,
+    Choice,
+    Explanation,
+    Part,
+    Seen,
+    Spending,
+    Together,
+)
 from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.leakage import bits
 from meteragent.explain.loads import EVERYDAY, Everyday, traces
-from meteragent.explain.words import listed, per_watt_text, time_text
-from meteragent.privacy.exact import NANO
+from meteragent.explain.words import listed, time_text
+from meteragent.privacy.exact import NANO, per_watt_text
+from meteragent.privacy.joint import JointGeometric
 from meteragent.privacy.policy import Policy, Question
+from meteragent.privacy.query import NAMED
+from meteragent.privacy.terms import JOINT
 
 HABIT = 30
 """Days of a habit whose traces are added up."""
+MONTH = 30 * 86_400_000
 
 
 def explain(guarantee: Guarantee, *, match: str = "", choice: Choice | None = None) -> Explanation:
@@ -29,10 +45,20 @@ def explain(guarantee: Guarantee, *, match: str = "", choice: Choice | None = No
         *advice.of_grid(guarantee),
         *advice.of_odds(promised, loads),
         *advice.of_noise(policy, worth),
+        *advice.of_joint(policy),
         *advice.of_spending(spending, policy),
     )
     return Explanation(
-        guarantee.name, match, policy.id, choice, promised, worth, spending, loads, warnings
+        guarantee.name,
+        match,
+        policy.id,
+        choice,
+        promised,
+        worth,
+        together(policy),
+        spending,
+        loads,
+        warnings,
     )
 
 
@@ -58,7 +84,34 @@ def _answer(policy: Policy, question: Question) -> Answer:
         bits(mechanism),
         mechanism.multiplicative_capacity,
         mechanism.additive_capacity,
+        _month(policy, question),
     )
+
+
+def _month(policy: Policy, asked: Question) -> float | None:
+    """How far off the mean of a month of averages is at most, in 95 of 100 months."""
+    if asked.query != NAMED["avg"] or policy.hop < policy.size:
+        return None
+    windows = max(1, round(MONTH / policy.size))
+    return sum_quantile(policy, asked, windows, 0.95) / windows
+
+
+@cache
+def together(policy: Policy) -> Together | None:
+    """What its answers tell together, where one draw is for all of them."""
+    mechanism = policy.mechanism(policy.questions[0])
+    if not isinstance(mechanism, JointGeometric):
+        return None
+    times = mechanism.times_together
+    return Together(log2(times), times, mechanism.plus_together)
+
+
+def bits_told(policy: Policy) -> dict[str, float]:
+    """The most that the release of one window tells, in bits, by what it is charged for."""
+    whole = together(policy)
+    if whole:
+        return {JOINT: whole.bits}
+    return {answer.query: answer.bits * answer.outputs for answer in answers(policy)}
 
 
 # Where the budget goes.

@@ -21,9 +21,10 @@ from decimal import Decimal
 from operator import attrgetter
 
 from meteragent.explain.document import Bound, Promised
-from meteragent.explain.words import at_most, listed, per_watt_text, power_text, time_text
-from meteragent.privacy.exact import epsilon_at
+from meteragent.explain.words import at_most, listed, power_text, time_text
+from meteragent.privacy.exact import epsilon_at, per_watt_text
 from meteragent.privacy.policy import Policy
+from meteragent.privacy.terms import JOINT
 
 
 def most_spent(policy: Policy, windows: int) -> int:
@@ -60,9 +61,8 @@ class Guarantee:
 
     @property
     def losses(self) -> dict[str, Decimal]:
-        """What each query's answer about one window loses, or all of its answers together."""
-        names = (question.query.name for question in self.policy.questions)
-        return dict(zip(names, map(self.epsilon, self.policy.terms.costs), strict=True))
+        """What all answers to a query lose about one window, or to all queries, by their names."""
+        return {charge.name: self.epsilon(charge.cost) for charge in self.policy.charges}
 
     @property
     def window(self) -> int:
@@ -157,6 +157,11 @@ class Guarantee:
             f"at most {one} from one release, {aligned} in {span} that start or end with a window, "
             f"and {any_other} in any {span}."
         )
+        if policy.noise == JOINT:
+            yield (
+                "The answers of a window share one draw: all of them together lose what one alone "
+                "would, and of a load they tell as much as the one that it moves most."
+            )
         if policy.fill_limit:
             yield (
                 "A slot without a reading holds the last one of its window, for up to "

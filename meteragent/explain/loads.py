@@ -10,6 +10,7 @@ from meteragent.explain.guarantee import most_spent
 from meteragent.explain.leakage import Load
 from meteragent.privacy.exact import epsilon_at
 from meteragent.privacy.policy import Policy
+from meteragent.privacy.terms import JOINT
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
@@ -76,16 +77,50 @@ def traces(load: Everyday, policy: Policy, held: int, *, days: int = 1, carried:
     together, capped = 0.0, False
     for often, part in load.parts:
         cap = _cap(part, policy, days)
-        moved = {
-            asked.query.name: days
-            * part.exponent(asked.query, asked.nano, policy.domain, policy.windows, held, carried)
-            for asked in policy.questions
-        }
-        for name, exponent in moved.items():
-            by_query[name] += often * min(exponent, cap)
-        together += often * min(sum(moved.values()), cap)
-        capped = capped or cap < sum(moved.values())
+        for name, exponent in _alone(part, policy, held, carried).items():
+            by_query[name] += often * min(days * exponent, cap)
+        told = days * _together(part, policy, held, carried)
+        together += often * min(told, cap)
+        capped = capped or cap < told
     return Traces(by_query, together, capped)
+
+
+def _alone(part: Load, policy: Policy, held: int, carried: int) -> dict[str, float]:
+    """What the releases of each query tell, seen alone."""
+    return {
+        asked.query.name: part.exponent(
+            (asked.query,), asked.nano, policy.domain, policy.windows, held, carried
+        )
+        for asked in policy.questions
+    }
+
+
+def _together(part: Load, policy: Policy, held: int, carried: int) -> float:
+    """What all of them tell: their sum, or where they share a draw as much as is moved most."""
+    if policy.noise != JOINT:
+        return sum(_alone(part, policy, held, carried).values())
+    queries = tuple(asked.query for asked in policy.questions)
+    nano = policy.questions[0].nano
+    return part.exponent(queries, nano, policy.domain, policy.windows, held, carried)
+
+
+def told_better(policy: Policy) -> list[str]:
+    """Loads that joint noise hides worse than independent noise with the same mean error would.
+
+    Noise of its own on each of `m` answers has that error at a loss of `2 / (m + 1)` of the joint
+    draw's for each. Precondition: the policy's noise is joint.
+    """
+    share = 2 / (len(policy.questions) + 1)
+    return [
+        load.name
+        for load in EVERYDAY
+        if sum(often * _together(part, policy, policy.slots, 0) for often, part in load.parts)
+        > share
+        * sum(
+            often * sum(_alone(part, policy, policy.slots, 0).values())
+            for often, part in load.parts
+        )
+    ]
 
 
 def _cap(load: Load, policy: Policy, days: int) -> float:

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from math import exp, log
 
-from meteragent.privacy.exact import NANO
 from meteragent.privacy.units import format_duration, format_watts
 
 NO_BOUND = log(1e6)
@@ -41,11 +40,6 @@ def significant(number: float, rounding: str = ROUND_HALF_EVEN) -> str:
     last = max(exact.adjusted() - 2, -6)
     text = f"{exact.quantize(Decimal(1).scaleb(last), rounding):,f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def per_watt_text(nano: int) -> str:
-    """Nano-units per watt, as an exact decimal."""
-    return f"{(Decimal(nano) / NANO).normalize():f}"
 
 
 def listed(names: Iterable[str]) -> str:

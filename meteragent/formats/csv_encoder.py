@@ -6,21 +6,26 @@ from itertools import repeat
 
 from meteragent.formats.encoder import Answers, by_kind, counts_are_told, readings_of
 from meteragent.privacy.policy import Policy
+from meteragent.privacy.terms import JOINT
 from meteragent.stream.releases import Releases, Withheld
 
 _ABOUT = (
     *("meter_id", "window_start", "window_end", "status", "withheld", "unit", "policy"),
     *("readings", "slots"),
 )
-_PARTS = ("", "_unbiased", "_epsilon")
+_EPSILON = "_epsilon"
+_PARTS = ("", "_unbiased", _EPSILON)
 
 
 class CsvEncoder:
     """Encodes releases as rows, with columns for the queries of all policies."""
 
     def __init__(self, policies: Iterable[Policy]) -> None:
+        policies = list(policies)
         queries = {q.query.name: None for policy in policies for q in policy.questions}
-        self._columns = [*_ABOUT, *(f"{name}{part}" for name in queries for part in _PARTS)]
+        answers = [f"{name}{part}" for name in queries for part in _PARTS]
+        together = any(policy.noise == JOINT for policy in policies)
+        self._columns = [*_ABOUT, *answers, *([f"{JOINT}{_EPSILON}"] if together else [])]
 
     @property
     def header(self) -> bytes:
@@ -52,9 +57,10 @@ class CsvEncoder:
             answers.cells(releases.unbiased, releases.present, granted),
             strict=True,
         ):
-            epsilon = repeat(question.epsilon)
             names = (f"{question.query.name}{part}" for part in _PARTS)
-            cells |= zip(names, (value, unbiased, epsilon), strict=True)
+            cells |= zip(names, (value, unbiased), strict=False)
+        paid = [charge for charge in policy.charges if charge.queries <= granted]
+        cells |= {f"{charge.name}{_EPSILON}": repeat(charge.epsilon) for charge in paid}
         columns = [cells.get(column, repeat("")) for column in self._columns]
         return _rows(zip(*columns, strict=False))  # as many as `meter_id` has
 

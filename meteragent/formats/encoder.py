@@ -94,7 +94,7 @@ class _Form:
             "unbiased": holes,
             "unit": "W",
             "policy": self._policy.id,
-            "epsilon": {question.query.name: question.epsilon for question in released},
+            "epsilon": {c.name: c.epsilon for c in self._policy.charges if c.queries <= granted},
         }
         if withheld:
             document["withheld"] = withheld

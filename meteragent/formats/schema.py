@@ -13,6 +13,7 @@ from meteragent.formats.encoder import CLASSES, REJECT_SCHEMA
 from meteragent.formats.json_one import Block, Reading
 from meteragent.privacy.policy import POLICY_SCHEMA, RELEASE_SCHEMA, Policy
 from meteragent.privacy.query import NAMED
+from meteragent.privacy.terms import JOINT
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Withheld
 
@@ -22,6 +23,7 @@ READING_SCHEMA = "meteragent.reading/1"
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _QUERY = {"pattern": rf"^({'|'.join(NAMED)}|p(0|[1-9][0-9]?)(\.[0-9]{{1,6}})?)$"}
+_CHARGE = {"anyOf": [_QUERY, {"const": JOINT}]}
 _DECIMAL = {"type": "string", "pattern": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"}
 _POSITIVE = {"type": "string", "pattern": r"^(0|[1-9][0-9]*)(\.[0-9]+)?$"}
 _POLICY_ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
@@ -29,6 +31,40 @@ _TIME = {"type": "integer", "description": "Milliseconds since 1970-01-01T00:00:
 _SPAN = {"type": "integer", "minimum": 1, "description": "Milliseconds."}
 _DELAY = _SPAN | {"minimum": 0}
 _COUNT = {"type": "integer", "minimum": 0}
+_WATTS = {"type": "number"}
+_SLOTS = {"type": "array", "items": {"type": ["number", "null"]}, "minItems": 1}
+_ANSWERS: Schema = {
+    "type": "object",
+    "propertyNames": _QUERY,
+    "additionalProperties": {"anyOf": [_WATTS, _SLOTS]},
+}
+
+
+_SELDOM: Schema = {
+    "readings": {"enum": ["exact", "none"], "description": "If absent: in classes."},
+    "noise": {
+        "const": JOINT,
+        "description": "One draw is for all answers of a window, and epsilon_per_watt is what "
+        "they lose together. If absent, each answer has a draw of its own.",
+    },
+    "queries": {
+        "type": "array",
+        "items": {"type": "string"} | _QUERY,
+        "minItems": 1,
+        "description": "Where noise is joint: what is asked.",
+    },
+    "order": {
+        "const": "least squares",
+        "description": "Values whose order is known agree with it: they are the nearest that "
+        "do to what was drawn, which `unbiased` tells. If absent, none is known.",
+    },
+    "fill": {
+        "const": "last",
+        "description": "If absent, slots without a reading are not filled.",
+    },
+    "fill_limit_ms": _SPAN,
+}
+"""Of a policy: keys that stand in its document where they are not what they mostly are."""
 
 
 def reading_schema() -> Schema:
@@ -40,27 +76,25 @@ def reading_schema() -> Schema:
 
 def release_schema() -> Schema:
     """What is published of a meter's window."""
-    watts = {"type": "number"}
-    slots = {"type": "array", "items": {"type": ["number", "null"]}, "minItems": 1}
-    answers = {
-        "type": "object",
-        "propertyNames": _QUERY,
-        "additionalProperties": {"anyOf": [watts, slots]},
-    }
     properties = {
         "schema": {"const": RELEASE_SCHEMA},
         "meter_id": {"type": "string"},
         "window_start": _TIME,
         "window_end": _TIME | {"description": "Exclusive; milliseconds, as window_start."},
         "status": {"enum": ["released", "suppressed"]},
-        "values": answers | {"description": "In the policy's range; the best single answers."},
-        "unbiased": answers | {"description": "Right on average: for sums and long-run means."},
+        "values": _ANSWERS
+        | {
+            "description": "In the policy's range, and in the order of the "
+            "queries where one is known: the best single answers."
+        },
+        "unbiased": _ANSWERS | {"description": "Right on average: for sums and long-run means."},
         "unit": {"const": "W"},
         "policy": _POLICY_ID,
         "epsilon": {
             "type": "object",
-            "description": "The loss per watt of each answer (of each slot's, for a list).",
-            "propertyNames": _QUERY,
+            "description": "The loss per watt of each answer (of each slot's, for a list), or of "
+            "all of them together.",
+            "propertyNames": _CHARGE,
             "additionalProperties": _POSITIVE,
         },
         "withheld": {"enum": [reason.value for reason in Withheld if reason]},
@@ -88,7 +122,7 @@ def policy_schema() -> Schema:
     """The whole policy that a release names by its id."""
     question = {
         "type": "array",
-        "prefixItems": [{"type": "string"} | _QUERY, _POSITIVE],
+        "prefixItems": [{"type": "string"} | _CHARGE, _POSITIVE],
         "minItems": 2,
         "items": False,
     }
@@ -112,15 +146,15 @@ def policy_schema() -> Schema:
             for field in fields(Policy)
             if get_origin(field.type) is Literal
         },
-        "readings": {"enum": ["exact", "none"], "description": "If absent: in classes."},
-        "fill": {
-            "const": "last",
-            "description": "If absent, slots without a reading are not filled.",
-        },
-        "fill_limit_ms": _SPAN,
+        **_SELDOM,
     }
-    schema = object_of(properties, optional={"readings", "fill", "fill_limit_ms"})
-    schema["dependentRequired"] = {"fill": ["fill_limit_ms"], "fill_limit_ms": ["fill"]}
+    schema = object_of(properties, optional={*_SELDOM})
+    schema["dependentRequired"] = {
+        "fill": ["fill_limit_ms"],
+        "fill_limit_ms": ["fill"],
+        "noise": ["queries"],
+        "queries": ["noise"],
+    }
     return named(POLICY_SCHEMA, "What decides a release, and its price", schema)
 
 

@@ -194,7 +194,7 @@ def _decided(partition: int, step: Step) -> WindowsDecided:
     releases = step.releases
     questions = releases.policy.questions
     granted = [int((releases.granted > i).sum()) for i in range(len(questions))]
-    costs = releases.policy.terms.costs
+    charges = releases.policy.charges
     names = [question.query.name for question in questions]
     return WindowsDecided(
         partition,
@@ -202,6 +202,6 @@ def _decided(partition: int, step: Step) -> WindowsDecided:
         len(releases.meters),
         dict(zip(names, granted, strict=True)),
         releases.reasons,
-        {n: g * c for n, g, c in zip(names, granted, costs, strict=True)},
+        {c.name: c.cost * granted[c.queries - 1] for c in charges},
         int(releases.ends.max()),
     )

@@ -106,7 +106,7 @@ async def make_ledger(client: AIOKafkaAdminClient, kafka: Kafka, partitions: int
     """Make the ledger alone, if it is not there, with as many replicas as the input has."""
     ((described,),) = [await client.describe_topics([kafka.input])]
     replicas = len(described["partitions"][0]["replicas"])
-    topic = NewTopic(kafka.ledger, partitions, replicas, topic_configs=COMPACTED)
+    topic = NewTopic(kafka.ledger, partitions, replicas, topic_configs=LEDGER)
     if await _create(client, kafka, topic):
         for _ in range(SOON):
             if kafka.ledger in await describe(client, kafka):

@@ -5,7 +5,10 @@ domain      watts <-> levels of a public grid
 windows     which window: from when to when it lasts, and how many slots it has
 fill        what a slot holds that no reading came for
 query       windows -> levels, by laws that the whole guarantee rests on
+order       released levels that agree with the order of what they answer
+thresholds  uniform words -> a number of any law, exactly
 mechanism   level -> noisy level, with the proofs in `mechanism.md`
+joint       the levels that answer all queries -> noisy ones, by one draw
 entropy     the words that noise is made of: a keyed function of what is answered
 terms, ledger    accounts: a ring for each policy of a meter, what it spent and may spend
 ledger_record, billing    accounts as bytes, and back, under the shares of then or of now

@@ -21,7 +21,8 @@ Wire form, so that another implementation can reproduce a release. Block `b` of 
              slot has one for each
 
 and its eight 64-bit words, little endian, are words `8b .. 8b+7` of the window. With `q`
-outputs in a release, output `o` reads the words `o, o + q, o + 2q, …`.
+outputs in a release, output `o` reads the words `o, o + q, o + 2q, …`. Where all answers share
+one draw, the first of the outputs is its radius, and the answers are those behind it.
 """
 
 from dataclasses import dataclass

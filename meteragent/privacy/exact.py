@@ -46,6 +46,11 @@ def epsilon_at(units: int, watts: Decimal) -> Decimal:
     return _PRODUCTS.multiply(Decimal(units).scaleb(-9, _PRODUCTS), watts)
 
 
+def per_watt_text(units: int) -> str:
+    """Nano-units per watt, as an exact decimal."""
+    return f"{(Decimal(units) / NANO).normalize():f}"
+
+
 def _finite(field: str, value: type_of_decimal, example: str) -> Decimal:
     """Why no float, even one that looks round: `0.1` is not a tenth, but ten are to be one."""
     if isinstance(value, bool) or not isinstance(value, Decimal | int | str):

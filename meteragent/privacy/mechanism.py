@@ -5,7 +5,7 @@ Nothing in this module draws randomness: it turns uniform words that it is given
 """
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -18,24 +18,12 @@ from numpy.typing import NDArray
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.domain import Domain, Watts
 from meteragent.privacy.exact import NANO, nano, type_of_decimal
+from meteragent.privacy.thresholds import WORD_BITS, WORDS, Thresholds, Words
 
 DIGITS = 140  # of every power of alpha; 100 are left after the widest scaling below
-WORDS = 5  # 64-bit words to which a threshold is known: 320 bits
-WORD_BITS = 64
-GUIDE_BITS = 16
 SHARED = 256  # mechanisms: more than a configuration asks for
 
 Number = TypeVar("Number", Fraction, Decimal, float)
-
-
-class Words(Protocol):
-    """Uniform 64-bit words, an endless row of them for each output of each window."""
-
-    first: NDArray[np.uint64]
-    """first[window, output]"""
-
-    def further(self, window: int, output: int, depth: int) -> int:
-        """The word at `depth` >= 1 of one row."""
 
 
 class Mechanism(Protocol):
@@ -46,15 +34,18 @@ class Mechanism(Protocol):
     all bounds on loads and horizons, follow from that alone.
     """
 
-    def sample(self, levels: NDArray[np.int64], words: Words) -> NDArray[np.int64]:
-        """Release `levels[window, output]`, each with noise from its own row of words.
+    domain: Domain
+    shared_rows: int
+    """Rows of words that all answers of a window share, before the row of each of them. A policy
+    has no other mechanism beside one that has any."""
 
-        Precondition: levels in 0..top; words uniform and independent of one another.
-        Postcondition: levels in 0..top, a function of level and words alone.
+    def release(self, levels: NDArray[np.int64], words: Words) -> tuple[NDArray[np.int64], Watts]:
+        """Of `levels[window, output]`: what is released, and watts that are right on average.
+
+        Precondition: levels in 0..top; words uniform and independent of one another. Postcondition:
+        levels in 0..top, and watts whose mean over the noise is exactly the true level's; each a
+        function of the level and of its rows of words alone.
         """
-
-    def unbiased(self, released: NDArray[np.int64]) -> Watts:
-        """Watts whose mean over the noise is exactly the true level's."""
 
     def expected_error(self, level: int | None = None) -> float:
         """Mean of |released - level| in watts; at no level, as if the range had no ends."""
@@ -98,10 +89,8 @@ class TruncatedGeometric:
         self.nano = nano("epsilon", epsilon)
         self.alpha = decay(domain, self.nano)
         with localcontext(Context(prec=DIGITS)):
-            self._thresholds = _thresholds(domain.top, self.alpha)
+            self.thresholds = Thresholds(_thresholds(domain.top, self.alpha))
         self._rate = float(self.epsilon * domain.step)
-        self._high = np.array([t >> _BELOW_FIRST for t in self._thresholds], dtype=np.uint64)
-        self._guide = _guide(self._high)
 
     @property
     def epsilon(self) -> Decimal:
@@ -111,6 +100,13 @@ class TruncatedGeometric:
     def cost(self, outputs: int = 1) -> int:
         """Nano-units per watt that `outputs` draws on one window cost: losses add up."""
         return outputs * self.nano
+
+    shared_rows = 0
+
+    def release(self, levels: NDArray[np.int64], words: Words) -> tuple[NDArray[np.int64], Watts]:
+        """What is drawn, and the same corrected."""
+        released = self.sample(levels, words)
+        return released, self.unbiased(released)
 
     def sample(self, levels: NDArray[np.int64], words: Words) -> NDArray[np.int64]:
         """Release `levels[window, output]`, each with noise from its own row of words.
@@ -123,29 +119,8 @@ class TruncatedGeometric:
         return released
 
     def noise(self, words: Words) -> NDArray[np.int64]:
-        """Invert the distribution function: count the thresholds at or below each row of words.
-
-        Most rows are decided by the first 16 bits, nearly all others by 64; a row that ties
-        with a threshold reads on, word by word.
-        """
-        first = words.first
-        counts = self._guide[first >> np.uint64(WORD_BITS - GUIDE_BITS)]
-        undecided = np.nonzero(counts < 0)
-        word = first[undecided]
-        count = np.searchsorted(self._high, word, side="right")
-        tied = np.flatnonzero((count > 0) & (self._high[count - 1] == word))
-        for i in tied:
-            window, output = int(undecided[0][i]), int(undecided[1][i])
-            count[i] = self._count_exactly(int(word[i]), words, window, output)
-        counts[undecided] = count
-        noise: NDArray[np.int64] = counts.astype(np.int64) - self.domain.top
-        return noise
-
-    def _count_exactly(self, first: int, words: Words, window: int, output: int) -> int:
-        uniform = first
-        for depth in range(1, WORDS):
-            uniform = uniform << WORD_BITS | words.further(window, output, depth)
-        return bisect_right(self._thresholds, uniform)
+        """Invert the distribution function: count the thresholds at or below each row of words."""
+        return self.thresholds.count(words.first, words) - self.domain.top
 
     def matrix(self) -> NDArray[np.float64]:
         """`matrix[level, released]`: the probability of every release, for inspection."""
@@ -228,9 +203,6 @@ def shared(domain: Domain, epsilon: type_of_decimal) -> TruncatedGeometric:
     return TruncatedGeometric(domain, epsilon)
 
 
-_BELOW_FIRST = (WORDS - 1) * WORD_BITS
-
-
 def matrix(top: int, alpha: Number) -> list[list[Number]]:
     """The mechanism's law in any exact arithmetic: `c(z) * alpha**|y - z|` (claim 2)."""
     one = alpha**0
@@ -253,12 +225,3 @@ def _thresholds(top: int, alpha: Decimal) -> list[int]:
     powers = accumulate(repeat(alpha, top - 1), lambda power, a: power * a, initial=alpha)
     tail = [max(1, int(power * scale / (1 + alpha))) for power in powers]
     return [*reversed(tail), *(scale - t for t in tail)]
-
-
-def _guide(high: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """By leading bits: how many thresholds lie below, or -1 where one lies among them."""
-    start = np.arange(2**GUIDE_BITS, dtype=np.uint64) << np.uint64(WORD_BITS - GUIDE_BITS)
-    last = start | np.uint64(2 ** (WORD_BITS - GUIDE_BITS) - 1)
-    below = np.searchsorted(high, start, side="left")
-    through = np.searchsorted(high, last, side="right")
-    return np.where(below == through, below, -1).astype(np.int32)

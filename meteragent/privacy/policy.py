@@ -8,12 +8,17 @@ from hashlib import blake2b
 from math import ceil
 from typing import Any, Literal
 
+import numpy as np
+
 from meteragent.errors import InvalidSetting
+from meteragent.privacy import joint
+from meteragent.privacy.arrays import Integers
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.exact import NANO, decimal, nano
+from meteragent.privacy.exact import NANO, decimal, nano, per_watt_text
 from meteragent.privacy.mechanism import Mechanism, decay, shared
+from meteragent.privacy.order import is_ordered
 from meteragent.privacy.query import Query, query
-from meteragent.privacy.terms import Terms
+from meteragent.privacy.terms import JOINT, Charge, Terms
 from meteragent.privacy.windows import Some, Windows
 
 RELEASE_SCHEMA = "meteragent.release/2"
@@ -23,12 +28,14 @@ MOST_SLOTS = 100_000
 """Of a pane, which holds them all."""
 MOST_KEPT = 768
 """Slots of a window of several panes, where they are kept one by one until it is over."""
+MOST_QUERIES = 128
 _TIMES = ("size", "interval", "hop", "grace", "idle", "horizon")
 
 
 Presence = Literal["public", "private"]
 OnExhausted = Literal["suppress", "partial"]
 HowMany = Literal["classes", "exact", "none"]
+Noise = Literal["independent", "joint"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +48,7 @@ class Question:
     @property
     def epsilon(self) -> str:
         """The exact loss per watt, as it is published."""
-        return f"{(Decimal(self.nano) / NANO).normalize():f}"
+        return per_watt_text(self.nano)
 
 
 def question(name: str, epsilon: Decimal | int | str, radius: Decimal | int | str) -> Question:
@@ -89,6 +96,9 @@ class Policy:
     """What a release tells of how many readings its window held, where presence is public."""
     fill_limit: int = 0
     """For how long a slot without a reading holds the last one of its window."""
+    noise: Noise = "independent"
+    """Whether each answer has a draw of its own, or all answers of a window share one: then the
+    loss of each question is that of all of them together."""
 
     def __post_init__(self) -> None:
         self._refuse_crooked_windows()
@@ -106,6 +116,9 @@ class Policy:
         self._refuse_what_is_not_kept()
         for asked in self.questions:
             decay(self.domain, asked.nano)  # refuses what would be no noise
+        if self.noise == JOINT:
+            losses = [asked.nano for asked in self.questions]
+            joint.refuse(self.domain, [asked.query for asked in self.questions], losses)
         self.terms  # noqa: B018 - refuses what no ledger can keep
 
     def _refuse_crooked_windows(self) -> None:
@@ -127,6 +140,8 @@ class Policy:
             raise InvalidSetting("queries", "is empty", 'write for example ["avg"]')
         if len(set(names)) < len(names):
             raise InvalidSetting("queries", "asks one twice", "name each once")
+        if len(names) > MOST_QUERIES:
+            raise InvalidSetting("queries", f"asks more than {MOST_QUERIES}", "ask fewer")
 
     def _refuse_what_is_not_kept(self) -> None:
         """Long windows are kept as sums and extremes."""
@@ -189,9 +204,30 @@ class Policy:
         """What its windows are made of: readings are held slot by slot in open panes only."""
         return self.windows.panes
 
+    @cached_property
+    def ordered(self) -> bool:
+        """Whether some of its answers are in an order, with which what is released agrees."""
+        return is_ordered([asked.query for asked in self.questions])
+
     def mechanism(self, question: Question) -> Mechanism:
         """What makes the noise on answers to one of its questions."""
+        if self.noise == JOINT:
+            return joint.shared(self.domain, question.epsilon, len(self.questions))
         return shared(self.domain, question.epsilon)
+
+    @cached_property
+    def charges(self) -> tuple[Charge, ...]:
+        """What a window pays for, in this order."""
+        if self.noise == JOINT:
+            return (Charge(JOINT, self.questions[0].nano, 1, len(self.questions)),)
+        return tuple(
+            Charge(asked.query.name, asked.nano, asked.query.outputs(self.slots), count)
+            for count, asked in enumerate(self.questions, 1)
+        )
+
+    def answered(self, paid: Integers) -> Integers:
+        """How many leading queries are released of each window that has paid so many charges."""
+        return np.array([0, *(charge.queries for charge in self.charges)])[paid]
 
     @cached_property
     def terms(self) -> Terms:
@@ -200,7 +236,7 @@ class Policy:
             budget=self.budget,
             horizon=self.horizon,
             windows=self.windows,
-            costs=tuple(q.nano * q.query.outputs(self.slots) for q in self.questions),
+            costs=tuple(charge.cost for charge in self.charges),
             partial=self.on_exhausted == "partial",
         )
 
@@ -219,6 +255,7 @@ class Policy:
         return _digest(self._promised()).hex()
 
     def _defining(self) -> dict[str, Any]:
+        names = [asked.query.name for asked in self.questions]
         return {
             "schema": RELEASE_SCHEMA,
             "minimum": f"{self.domain.minimum.normalize():f}",
@@ -228,7 +265,8 @@ class Policy:
             "interval_ms": self.interval,
             "hop_ms": self.hop,
             "presence": self.presence,
-            "epsilon_per_watt": [[q.query.name, q.epsilon] for q in self.questions],
+            "epsilon_per_watt": [[charge.name, charge.epsilon] for charge in self.charges],
+            **({"noise": self.noise, "queries": names} if self.noise == JOINT else {}),
             **({"fill": "last", "fill_limit_ms": self.fill_limit} if self.fill_limit else {}),
         }
 
@@ -239,10 +277,11 @@ class Policy:
             "grace_ms": self.grace,
             "idle_ms": self.idle,
             "min_coverage": str(self.min_coverage),
-            "budget_per_watt": f"{(Decimal(self.budget) / NANO).normalize():f}",
+            "budget_per_watt": per_watt_text(self.budget),
             "horizon_ms": self.horizon,
             "on_exhausted": self.on_exhausted,
             **({} if self.readings == "classes" else {"readings": self.readings}),
+            **({"order": "least squares"} if self.ordered else {}),
         }
 
     def document(self) -> dict[str, Any]:
@@ -252,12 +291,14 @@ class Policy:
 
 def policy_of(document: dict[str, Any]) -> Policy:
     """The policy that was published so: the inverse of `document`."""
+    losses = {name: nano("epsilon", epsilon) for name, epsilon in document["epsilon_per_watt"]}
     return Policy(
         domain=Domain(*(Decimal(document[name]) for name in ("minimum", "maximum", "step"))),
         questions=tuple(
-            Question(query(name), nano("epsilon", epsilon))
-            for name, epsilon in document["epsilon_per_watt"]
+            Question(query(name), losses.get(JOINT) or losses[name])
+            for name in document.get("queries", losses)
         ),
+        noise=document.get("noise", "independent"),
         budget=nano("budget", document["budget_per_watt"]),
         min_coverage=Decimal(document["min_coverage"]),
         presence=document["presence"],

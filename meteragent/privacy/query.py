@@ -20,6 +20,7 @@ from meteragent.privacy.domain import ABSENT, Levels
 
 Answers = NDArray[np.int64]
 """answers[window, output]"""
+HUNDRED = Fraction(100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,10 @@ class Query:
     per_slot: bool = False
     needs_slots: bool = True
     """Whether it is not enough to know the number of readings, their sum and their extremes."""
+    ranks: tuple[Fraction, Fraction] | None = None
+    """Whatever the window, its answer is no less than the percentile of the first of these, and no
+    more than that of the second, where 100 is the maximum: so `order` knows what it is ordered
+    with."""
 
     def outputs(self, slots: int) -> int:
         """How many levels it answers for a window of `slots` readings."""
@@ -160,10 +165,10 @@ def _reading(contents: Contents) -> Answers:
 NAMED: dict[str, Query] = {
     query.name: query
     for query in (
-        Query("avg", _average, _by_its_share, needs_slots=False),
-        Query("min", _minimum, needs_slots=False),
-        Query("median", _percentile(Fraction(50))),
-        Query("max", _maximum, needs_slots=False),
+        Query("avg", _average, _by_its_share, needs_slots=False, ranks=(Fraction(0), HUNDRED)),
+        Query("min", _minimum, needs_slots=False, ranks=(Fraction(0), Fraction(0))),
+        Query("median", _percentile(Fraction(50)), ranks=(Fraction(50), Fraction(50))),
+        Query("max", _maximum, needs_slots=False, ranks=(HUNDRED, HUNDRED)),
         Query("reading", _reading, _each_of_them, per_slot=True),
     )
 }
@@ -177,7 +182,8 @@ def query(name: str) -> Query:
     if name in NAMED:
         return NAMED[name]
     if _PERCENTILE.fullmatch(name):
-        return Query(name, _percentile(Fraction(name[1:])))
+        percent = Fraction(name[1:])
+        return Query(name, _percentile(percent), ranks=(percent, percent))
     raise InvalidSetting(
         "query",
         f"{name[:20]!r} is not one",

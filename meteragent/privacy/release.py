@@ -1,17 +1,20 @@
 """Paid-for windows -> released values: queries, keyed words and noise, for one policy."""
 
+from functools import cache, partial
+
 import numpy as np
 
-from meteragent.privacy.arrays import Integers
+from meteragent.privacy.arrays import Integers, alike
 from meteragent.privacy.domain import Levels, Watts
 from meteragent.privacy.entropy import Entropy, NoiseKey, Tags
-from meteragent.privacy.mechanism import Words
+from meteragent.privacy.order import Order
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import Sums, answer, answer_sums
+from meteragent.privacy.thresholds import Words
 
 
 class Releaser:
-    """Answers a policy's questions about windows, each answer with its own noise."""
+    """Answers a policy's questions about windows, with noise for each answer or for all of them."""
 
     def __init__(self, policy: Policy, key: NoiseKey) -> None:
         self._queries = tuple(question.query for question in policy.questions)
@@ -26,25 +29,46 @@ class Releaser:
         self._mechanisms = [
             (np.flatnonzero(losses == nano), mechanism) for nano, mechanism in mechanisms.items()
         ]
+        self._shared_rows = max(mechanism.shared_rows for mechanism in mechanisms.values())
+        self._first = np.cumsum([0, *outputs])
+        """Of each query's outputs; those of the leading ones end where the next one's begin."""
+        self._order = cache(partial(self._order_of, policy))
 
-    def release(self, tags: Tags, starts: Integers, contents: Levels | Sums) -> tuple[Watts, Watts]:
-        """(values, unbiased), each [window, output] in watts, of what windows hold.
+    def release(
+        self, tags: Tags, starts: Integers, contents: Levels | Sums, granted: Integers
+    ) -> tuple[Watts, Watts]:
+        """(values, unbiased), each [window, output] in watts, for so many leading queries.
 
-        Precondition: every window has been paid for. Postcondition: a function of key,
-        policy, meter, window and answers alone, however often and wherever it is computed.
+        Precondition: all of these have been paid for, and are one at least. Postcondition: a
+        function of key, policy, meter, window, answers and of what is granted alone, however
+        often and wherever it is computed; no value depends on one that is not granted.
         """
         if isinstance(contents, Sums):
             answers = answer_sums(self._queries, contents, self._rest)
         else:
             answers = answer(self._queries, contents, self._rest)
-        words = self._entropy.words(tags, starts, answers, self.outputs)
+        words = self._entropy.words(tags, starts, answers, self._shared_rows + self.outputs)
         released = np.empty_like(answers)
         unbiased = np.empty(answers.shape)
         for columns, mechanism in self._mechanisms:
-            some = mechanism.sample(answers[:, columns], _WordsOf(words, columns))
-            released[:, columns] = some
-            unbiased[:, columns] = mechanism.unbiased(some)
+            its = np.append(np.arange(self._shared_rows), self._shared_rows + columns)
+            drawn = mechanism.release(answers[:, columns], _WordsOf(words, its))
+            released[:, columns], unbiased[:, columns] = drawn
+        self._agree(released, granted)
         return self._domain.watts(released), unbiased
+
+    def _agree(self, released: Integers, granted: Integers) -> None:
+        """Put the answers of each window in their order: those that are granted, and no others."""
+        for some in alike(granted):
+            order, columns = self._order(int(granted[some[0]]))
+            if len(columns):
+                cells = np.ix_(some, columns)
+                released[cells] = order.agreed(released[cells])
+
+    def _order_of(self, policy: Policy, count: int) -> tuple[Order, Integers]:
+        """What is ordered of the answers to so many leading queries, and in which columns."""
+        order = Order(self._queries[:count], [asked.nano for asked in policy.questions[:count]])
+        return order, self._first[order.columns]
 
 
 class _WordsOf:

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from math import gcd
 
 from meteragent.errors import InvalidSetting
-from meteragent.privacy.exact import whole
+from meteragent.privacy.exact import per_watt_text, whole
 from meteragent.privacy.windows import LONGEST, Windows
 
 MOST_BUCKETS = 128
@@ -19,12 +19,40 @@ MOST_BUDGET = 2**48
 """No budget is larger, so a bucket that spent as much fills any; no sum of a ring overflows."""
 
 
+JOINT = "joint"
+"""What is charged where one draw is for the answers to all queries, and what that is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What is paid for at once: the answers to one query, or one draw for those to all of them."""
+
+    name: str
+    """The query's, or `JOINT`."""
+    nano: int
+    """The loss per watt of each draw ..."""
+    draws: int
+    """... and how many of them there are in a window."""
+    queries: int
+    """How many leading queries are released once this is paid, and what stands before it."""
+
+    @property
+    def cost(self) -> int:
+        """Nano-units per watt that it takes of the account."""
+        return self.nano * self.draws
+
+    @property
+    def epsilon(self) -> str:
+        """The exact loss per watt of a draw, as it is published."""
+        return per_watt_text(self.nano)
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What a ring promises: `horizon` in milliseconds, `budget` and `costs` in nano-units.
 
-    `costs` are those of one window's queries in their configured order. A window that does
-    not fit is refused whole, or with `partial` loses queries from the last one up.
+    `costs` are those of one window's charges in their order. A window that does not fit is
+    refused whole, or with `partial` loses charges from the last one up.
     """
 
     budget: int

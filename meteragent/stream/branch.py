@@ -144,7 +144,7 @@ class Branch:
         for turn in range(int(nth.max(initial=-1)) + 1):
             now = np.flatnonzero((nth == turn) & covered)
             granted[now] = self.ledger.charge(rows[now], starts[now])
-        return granted
+        return self.policy.answered(granted)
 
     def _release(
         self,
@@ -161,7 +161,7 @@ class Branch:
         if len(paid):
             chosen = contents.where(paid) if isinstance(contents, Sums) else contents[paid]
             values[paid], unbiased[paid] = self._releaser.release(
-                tags[rows[paid]], starts[paid], chosen
+                tags[rows[paid]], starts[paid], chosen, granted[paid]
             )
         return values, unbiased
 

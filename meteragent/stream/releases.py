@@ -41,7 +41,7 @@ class Releases:
     present: Mask
     """... and which; present[window, slot] has no slots where windows are kept as sums."""
     values: Watts
-    """values[window, output]: in range; for whom none is better, claim 4 says."""
+    """values[window, output]: in range and in order; for whom none is better, claim 4 says."""
     unbiased: Watts
     """unbiased[window, output]: right on average, for sums over many windows or homes."""
 

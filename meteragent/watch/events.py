@@ -69,7 +69,7 @@ class WindowsDecided(OfPartition):
     withheld: Mapping[Withheld, int]
     """How many windows withheld something, by reason."""
     spent: Mapping[str, int]
-    """Nano-units per watt spent by each query."""
+    """Nano-units per watt spent by each query, or by all together."""
     newest_end: int
     """When the newest of these windows ended, in milliseconds since the epoch."""
 

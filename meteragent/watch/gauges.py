@@ -6,6 +6,7 @@ meter.
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 
 from prometheus_client.core import (
     GaugeHistogramMetricFamily,
@@ -16,7 +17,7 @@ from prometheus_client.core import (
 
 from meteragent import __version__
 from meteragent.explain.document import Answer
-from meteragent.explain.explain import answers
+from meteragent.explain.explain import answers, bits_told
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.policy import Policy
 from meteragent.stream.pipeline import DAWN
@@ -207,6 +208,12 @@ def _constants(guarantees: list[Guarantee]) -> Iterator[Metric]:
         for guarantee in guarantees:
             family.add_metric([guarantee.name], value(guarantee))
         yield family
+    for name, meaning, told in _PER_CHARGE:
+        family = _by(name, meaning, "policy", "query")
+        for guarantee in guarantees:
+            for charge, amount in told(guarantee).items():
+                family.add_metric([guarantee.name, charge], float(amount))
+        yield family
     for name, meaning, worth in _PER_QUERY:
         family = _by(name, meaning, "policy", "query")
         for guarantee in guarantees:
@@ -239,12 +246,19 @@ _PER_POLICY: tuple[tuple[str, str, Callable[[Guarantee], float]], ...] = (
     ("policy_horizon_seconds", "What the budget is for.", lambda g: g.policy.horizon / _SECOND),
     ("policy_window_seconds", "The length of a window.", lambda g: g.policy.size / _SECOND),
 )
-_PER_QUERY: tuple[tuple[str, str, Callable[[Guarantee, Answer], float]], ...] = (
+_PER_CHARGE: tuple[tuple[str, str, Callable[[Guarantee], Mapping[str, float | Decimal]]], ...] = (
     (
         "release_epsilon",
-        "The loss of one window's release, at the radius.",
-        lambda g, a: float(g.losses[a.query]),
+        "The loss of one window's release, at the radius; all queries that share a draw are joint.",
+        lambda g: g.losses,
     ),
+    (
+        "release_leakage",
+        "The most that one window's release tells, in bits of min-entropy; as release_epsilon.",
+        lambda g: bits_told(g.policy),
+    ),
+)
+_PER_QUERY: tuple[tuple[str, str, Callable[[Guarantee, Answer], float]], ...] = (
     (
         "release_noise_scale_watts",
         "The watts over which the noise of one output falls to 1/e.",
@@ -259,11 +273,6 @@ _PER_QUERY: tuple[tuple[str, str, Callable[[Guarantee, Answer], float]], ...] = 
         "release_p90_error_watts",
         "What nine outputs of ten stay within, in the middle of the range.",
         lambda _, a: a.error_90.middle,
-    ),
-    (
-        "release_leakage",
-        "The most that one window's release tells, in bits of min-entropy.",
-        lambda _, a: a.bits * a.outputs,
     ),
     (
         "release_capacity_ratio",

@@ -42,7 +42,10 @@ class Monitor:
         self.states: dict[int, State] = {}
         """Of each partition of ours."""
         guarantees = self.guarantees.values()
-        self.series = Series({guarantee.name: guarantee.losses for guarantee in guarantees})
+        self.series = Series(
+            {g.name: [asked.query.name for asked in g.policy.questions] for g in guarantees},
+            {g.name: g.losses for g in guarantees},
+        )
         self.presence_is_public = all(g.policy.presence == "public" for g in guarantees)
         self._uncommitted: dict[int, deque[e.WindowsDecided]] = {}
         """Of each partition, what waits for its commit."""
@@ -145,7 +148,8 @@ class Monitor:
         series.suppressed.labels(policy, Withheld.BUDGET.value).inc(unpaid)
         for query, count in event.released.items():
             series.released.labels(policy, query).inc(count)
-            series.spent.labels(policy, query).inc(float(guarantee.epsilon(event.spent[query])))
+        for charge, nano in event.spent.items():
+            series.spent.labels(policy, charge).inc(float(guarantee.epsilon(nano)))
         series.delays.labels(policy).observe(now - event.newest_end / 1000)
         spent = float(guarantee.epsilon(sum(event.spent.values())))
         self.recent.add(now, policy, event, spent)

@@ -25,11 +25,11 @@ Values = Iterable[str]
 class Series:
     """All of them, in a registry of their own."""
 
-    def __init__(self, queries: Mapping[str, Values]) -> None:
-        """`queries` are those of each policy, by its name."""
+    def __init__(self, queries: Mapping[str, Values], charges: Mapping[str, Values]) -> None:
+        """`queries` are those of each policy, by its name; `charges` what its windows pay for."""
         self.registry = CollectorRegistry()
         self._batches()
-        self._windows(queries)
+        self._windows(queries, charges)
         self._commits(queries)
         self._lives()
 
@@ -71,7 +71,7 @@ class Series:
             "rejects", "Records rejected whole.", reason=[r.value for r in Reason]
         )
 
-    def _windows(self, queries: Mapping[str, Values]) -> None:
+    def _windows(self, queries: Mapping[str, Values], charges: Mapping[str, Values]) -> None:
         self.closed = self._counter("windows_closed", "Windows decided.", policy=queries)
         self.windows_released = self._counter(
             "windows_released", "Windows of which something was released.", policy=queries
@@ -85,13 +85,15 @@ class Series:
         self.released = self._counter("released", "Answers released.", ("policy", "query"))
         self.spent = self._counter(
             "epsilon_spent",
-            "Privacy spent by all meters together, as epsilon at the policy's radius.",
+            "Privacy spent by all meters together, as epsilon at the policy's radius; the query is "
+            '"joint" where one draw is for the answers to all.',
             ("policy", "query"),
         )
         for policy, asked in queries.items():
             for query in asked:
                 self.released.labels(policy, query)
-                self.spent.labels(policy, query)
+            for charge in charges[policy]:
+                self.spent.labels(policy, charge)
 
     def _commits(self, queries: Mapping[str, Values]) -> None:
         self.transactions = self._counter(

@@ -21,8 +21,9 @@ from typing import Any
 
 from meteragent import __version__
 from meteragent.config import Config
-from meteragent.explain.explain import answers
+from meteragent.explain.explain import answers, bits_told
 from meteragent.explain.guarantee import Guarantee
+from meteragent.privacy.terms import JOINT
 from meteragent.stream.partition import State
 from meteragent.stream.pipeline import DAWN
 from meteragent.watch.balances import NOBODY
@@ -153,10 +154,11 @@ class Status:
             "digest": policy.id,
             "words": guarantee.words,
             "budget": float(guarantee.epsilon(policy.budget)),
+            "joint": _together(guarantee),
             "answers": [
                 {
                     "query": a.query,
-                    "epsilon": float(losses[a.query]),
+                    "epsilon": float(losses[a.query]) if a.query in losses else None,
                     "expected_error": a.expected_error.middle,
                     "error_90": a.error_90.middle,
                     "bits": a.bits * a.outputs,
@@ -173,6 +175,14 @@ class Status:
             "windows": totals["windows"],
             "suppressed": totals["suppressed"],
         }
+
+
+def _together(guarantee: Guarantee) -> Document | None:
+    """What all answers of a window lose and tell together, where one draw is for all of them."""
+    if guarantee.policy.noise != JOINT:
+        return None
+    told = bits_told(guarantee.policy)
+    return {"epsilon": float(guarantee.losses[JOINT]), "bits": told[JOINT]}
 
 
 def _of_clocks(clocks: Clocks) -> str:

@@ -17,8 +17,9 @@ from meteragent import cli
 from meteragent.privacy import query
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import Entropy, Tags, WindowWords
-from meteragent.privacy.mechanism import TruncatedGeometric, Words
+from meteragent.privacy.mechanism import TruncatedGeometric
 from meteragent.privacy.query import Answers
+from meteragent.privacy.thresholds import Words
 
 CUT = 4.0
 """Scale lengths beyond which a careless sampler cuts its noise: 1 draw in 55 lies there."""

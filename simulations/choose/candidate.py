@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from meteragent.config.policy import PolicySettings
+from meteragent.explain.bills import sum_quantile
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.units import duration, format_watts
 from simulations.kit.product import ENOUGH, FOR_EVER, typical_error
@@ -50,9 +51,9 @@ class Candidate:
 
         For a home of so many watts on average, and the noise of as many windows as a month has.
         """
-        windows = MONTH / self.policy.size
-        deviation = 2**0.5 * self.error / windows**0.5
-        return float(1.96 * deviation / mean)
+        windows = max(1, round(MONTH / self.policy.size))
+        off = sum_quantile(self.policy, self.policy.questions[0], windows, 0.95)
+        return off / windows / mean
 
 
 def candidate(yardstick: Yardstick, window: str, queries: Sequence[str], noise: int) -> Candidate:

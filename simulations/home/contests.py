@@ -9,11 +9,12 @@ from functools import cached_property
 
 import numpy as np
 
+from meteragent.explain.reader import drawn, log_likelihood
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
 from simulations.home.appliances import Use, power
 from simulations.home.house import BEGIN, Home, Life
-from simulations.home.likelihood import Pair, answers, rates, released_levels
+from simulations.home.likelihood import Pair, answers
 from simulations.kit.product import release
 from simulations.kit.statistics import Share
 from simulations.kit.traces import DAY, Trace, Watts
@@ -167,11 +168,11 @@ def name_the_hour(
     for number, (one, truth) in enumerate(zip(timed, truths, strict=True)):
         version = one.versions[truth]
         lived.append(Trace(f"use-{number}", version.begin, version.interval, version.watts))
-    rate, hits = rates(policy), 0
+    hits = 0
     for one, truth, seen in zip(timed, truths, release(lived, policy, key), strict=True):
-        levels = released_levels(seen.values, policy)
+        levels = drawn(seen.unbiased, policy)
         scores = [
-            -float((rate * np.abs(levels - answers(version, policy))).sum())
+            float(log_likelihood(levels, answers(version, policy), policy).sum())
             for version in one.versions
         ]
         best = np.flatnonzero(np.isclose(scores, max(scores), rtol=0, atol=1e-9))

@@ -1,8 +1,8 @@
 """The attacker who knows the mechanism, and asks which of two lives was released.
 
-A release `z` of a level `y` has the probability `c(z) * alpha**|y - z|`, and `c` depends on `z`
-alone: it is the same for both lives. What remains of their ratio is exact, and no attacker with
-the same knowledge is right more often than who follows it (Neyman and Pearson).
+What both lives have in common of a likelihood is left out (`meteragent.explain.reader`). What
+remains of their ratio is exact, and no attacker with the same knowledge is right more often than
+who follows it (Neyman and Pearson).
 """
 
 from collections.abc import Sequence
@@ -12,24 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from meteragent.explain.reader import drawn, log_likelihood
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.exact import NANO
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import answer
 from simulations.kit.product import release
 from simulations.kit.statistics import Share
-from simulations.kit.traces import Trace, Watts
+from simulations.kit.traces import Trace
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Levels = NDArray[np.int64]
-
-
-def rates(policy: Policy) -> Floats:
-    """`-ln alpha` of each output of a release."""
-    step = float(policy.domain.step)
-    nano = [q.nano for q in policy.questions for _ in range(q.query.outputs(policy.slots))]
-    return np.array(nano) * step / NANO
 
 
 def answers(trace: Trace, policy: Policy) -> Levels:
@@ -42,13 +35,6 @@ def answers(trace: Trace, policy: Policy) -> Levels:
     padded = np.pad(trace.watts, (before, after), constant_values=np.nan)
     windows = policy.domain.levels(padded).reshape(-1, policy.slots)
     return answer(tuple(q.query for q in policy.questions), windows)
-
-
-def released_levels(values: Watts, policy: Policy) -> Levels:
-    """Released watts, back on the grid."""
-    grid = (values - float(policy.domain.minimum)) / float(policy.domain.step)
-    levels: Levels = np.round(grid).astype(np.int64)
-    return levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +75,14 @@ def tell_apart(
         replace(pair.having if truth else pair.lacking, name=f"pair-{number}")
         for number, (pair, truth) in enumerate(zip(pairs, truths, strict=True))
     ]
-    rate = rates(policy)
     scores = np.zeros(len(pairs))
     for number, (pair, seen) in enumerate(zip(pairs, release(lived, policy, key), strict=True)):
-        levels = released_levels(seen.values, policy)
-        apart = np.abs(levels - answers(pair.lacking, policy))
-        apart -= np.abs(levels - answers(pair.having, policy))
-        scores[number] = (rate * apart).sum()
+        levels = drawn(seen.unbiased, policy)
+        having, lacking = (
+            log_likelihood(levels, answers(life, policy), policy)
+            for life in (pair.having, pair.lacking)
+        )
+        scores[number] = (having - lacking).sum()
     return Judged(scores, truths, draw.random(len(pairs)) < 0.5)
 
 

@@ -11,9 +11,10 @@ from math import exp, log
 import numpy as np
 from numpy.typing import NDArray
 
+from meteragent.explain.reader import drawn, rates
 from meteragent.privacy.policy import Policy
 from simulations.home.house import Life
-from simulations.home.likelihood import Floats, Mask, answers, rates, released_levels
+from simulations.home.likelihood import Floats, Mask, answers
 from simulations.home.people import MINUTES
 from simulations.kit.product import Released
 from simulations.kit.traces import DAY, Watts
@@ -82,7 +83,7 @@ class Habits:
 
     def evidence(self, released: Released, policy: Policy) -> Floats:
         """The log-likelihood ratio of each window: somebody in, against nobody."""
-        levels = released_levels(released.values[:, 0], policy)
+        levels = drawn(released.unbiased[:, 0], policy).astype(np.int64)
         rate = min(float(rates(policy)[0]), 1 / BLUR)
         part = _part(len(levels), policy.size)
         ratio = np.zeros(len(levels))

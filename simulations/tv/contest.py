@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from meteragent.explain.reader import drawn
 from meteragent.privacy import query
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
@@ -150,10 +151,8 @@ def _released(placed: Watts, begin: int, policy: Policy, key: NoiseKey, repeats:
         for repeat in range(repeats)
         for number, watts in enumerate(placed)
     ]
-    values = np.array([one.values for one in release(traces, policy, key)])
-    step, minimum = float(policy.domain.step), float(policy.domain.minimum)
-    levels: Levels = np.round((values - minimum) / step).reshape(len(traces), -1)
-    return levels
+    unbiased = np.array([one.unbiased for one in release(traces, policy, key)])
+    return drawn(unbiased, policy).reshape(len(traces), -1)
 
 
 def _rates(policy: Policy, placed: Watts) -> NDArray[np.float64]:

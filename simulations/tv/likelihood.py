@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from meteragent.privacy.exact import NANO
+from meteragent.explain import reader
 from meteragent.privacy.policy import Policy
 from simulations.tv.attacks import Scores
 
@@ -20,14 +20,11 @@ Levels = NDArray[np.float64]
 
 
 def rates(policy: Policy, windows: int) -> NDArray[np.float64]:
-    """`-ln alpha` of every output of so many windows, window after window."""
-    step = float(policy.domain.step)
-    each = [
-        asked.nano * step / NANO
-        for asked in policy.questions
-        for _ in range(asked.query.outputs(policy.slots))
-    ]
-    return np.tile(each, windows)
+    """`-ln alpha` of every output of so many windows, window after window.
+
+    Precondition: each answer has a draw of its own.
+    """
+    return np.tile(reader.rates(policy), windows)
 
 
 def known_home(released: Levels, answers: Levels, rates: NDArray[np.float64]) -> Scores:

@@ -65,6 +65,17 @@ def test_check_warns_of_a_radius_off_the_grid(directory: Path, capsys: Said) -> 
     )
 
 
+def test_check_warns_where_joint_noise_loses(directory: Path, capsys: Said) -> None:
+    with (directory / "agent.toml").open("a") as file:
+        file.write(
+            '[[policy]]\nname = "films"\nmatch = "tv-"\npreset = "tv-content"\nradius = "26W"\n'
+            'queries = ["avg", "max"]\nnoise = "joint"\n'
+        )
+    assert main(["check", "--offline", "-c", "agent.toml"]) == Exit.OK
+    _, warning, *_ = capsys.readouterr().out.splitlines()
+    assert warning.startswith("films: warning: Joint noise tells more of some loads (TV programme,")
+
+
 def test_check_tells_every_problem_of_the_configuration(directory: Path, capsys: Said) -> None:
     with (directory / "agent.toml").open("a") as file:
         file.write('[[policy]]\nname = "x"\nwindow = "15"\n')

@@ -69,6 +69,9 @@ stay within, in the middle of the range and at its minimum. Bits, times and plus
 bound what one answer adds to any adversary's knowledge of the level: times
 multiplies a chance of success, plus is added to it.
 
+Over 30 days the mean of avg, from unbiased, is off by at most 5.16 W in 95 of
+100 cases.
+
 What the budget covers
 The budget of 24 h covers every window: none is ever withheld for it.
 
@@ -118,6 +121,18 @@ def test_the_example_is_explained(capsys: Said, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["explain", "-c", EXAMPLE]) == Exit.OK
     assert capsys.readouterr().out == GOLDEN
+
+
+def test_joint_noise_is_explained(capsys: Said, tmp_path: Path) -> None:
+    path = tmp_path / "agent.toml"
+    policy = OTHERS.partition("[[policy]]")[2].partition("[[policy]]")[0]
+    lines = [line for line in policy.splitlines() if not line.startswith("queries")]
+    asking = ["[[policy]]", *lines, 'queries = ["avg", "max"]', 'noise = "joint"']
+    path.write_text("\n".join(asking))
+    assert main(["explain", "-c", str(path)]) == Exit.OK
+    said = " ".join(capsys.readouterr().out.split())
+    assert "One draw is for all answers of a window: together they lose" in said
+    assert "The answers of a window share one draw" in said
 
 
 def test_neither_key_nor_broker_is_needed(tmp_path: Path) -> None:

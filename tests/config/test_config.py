@@ -457,6 +457,22 @@ SECURITY = "[kafka.security]\n"
         (one_policy(queries='"avg"'), "policy[0].queries: is no list; write for example"),
         (one_policy(queries="[3]"), "policy[0].queries[0]: is not a table; write for example"),
         (one_policy(queries='["mean"]'), "policy[0].queries[0].query: 'mean' is not one; write"),
+        (
+            one_policy(queries='["avg", { query = "max", epsilon = "1" }]', noise='"joint"'),
+            "policy[0].queries[1].epsilon: is one query's, and joint noise has one for all; leave",
+        ),
+        (
+            one_policy(queries='["avg", "reading"]', noise='"joint"'),
+            "policy[0].queries: asks for every reading, where with joint noise a load",
+        ),
+        (
+            one_policy(noise='"joint"', epsilon='"0.01"'),
+            "policy[0].step: loses less than 0.002, and for so fine a step there is no joint",
+        ),
+        (
+            one_policy(queries='["avg", "max"]', noise='"joint"', budget='"0.5"'),
+            'policy[0].budget: does not cover one window; write at least "1"',
+        ),
         (one_policy(queries="[{}]"), "policy[0].queries[0].query: is missing; write for example"),
         (
             one_policy(queries='[{ query = "avg", epsilon = 0 }]'),

@@ -17,7 +17,8 @@ from meteragent.cli import main
 from meteragent.commands.arguments import CHOICES
 from meteragent.commands.exit_codes import Exit
 from meteragent.config import load
-from meteragent.config.policy import PolicySettings, choice
+from meteragent.config.choice import choice
+from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import Evidence, Preset, presets
 from meteragent.config.reference import reference
 from meteragent.errors import ConfigRefused
@@ -42,6 +43,7 @@ OTHERWISE = {
     "presence": "other",
     "readings": "exact",
     "on_exhausted": "partial",
+    "noise": "joint",
 }
 
 

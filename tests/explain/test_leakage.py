@@ -13,16 +13,7 @@ from hypothesis import strategies as st
 
 from meteragent import Domain, TruncatedGeometric
 from meteragent.errors import InvalidSetting
-from meteragent.explain.leakage import (
-    Load,
-    Loss,
-    absolute,
-    bits,
-    odds,
-    remap,
-    squared,
-    zero_one,
-)
+from meteragent.explain.leakage import Load, bits, odds
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.fill import carried
 from meteragent.privacy.mechanism import matrix
@@ -30,8 +21,6 @@ from meteragent.privacy.query import NAMED, Query, answer, query
 from meteragent.privacy.windows import Windows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 QUERIES = [*NAMED.values(), query("p29"), query("p95")]
@@ -204,7 +193,7 @@ def test_no_home_moves_more_than_a_load_is_said_to(
     with_it = without + drawn(load, begin, frame, mean=mean)
     moved = np.abs(released(asked, frame, with_it) - released(asked, frame, without)).sum()
     step = float(frame.domain.step)
-    assert moved * step <= load.exponent(asked, NANO, *frame, frame.windows.slots) + 1e-9
+    assert moved * step <= load.exponent((asked,), NANO, *frame, frame.windows.slots) + 1e-9
 
 
 @given(
@@ -243,7 +232,7 @@ def test_no_home_whose_readings_are_missing_moves_more_either(
     answers = [released(asked, frame, watts, most) for watts in (without, with_it)]
     moved = np.abs(answers[1] - answers[0])[enough]
     step = float(frame.domain.step)
-    assert moved.sum() * step <= load.exponent(asked, NANO, *frame, held, most) + 1e-9
+    assert moved.sum() * step <= load.exponent((asked,), NANO, *frame, held, most) + 1e-9
 
 
 @pytest.mark.parametrize(("held", "levels"), [(90, 44), (72, 54), (19, 201), (1, 400)])
@@ -264,7 +253,7 @@ def test_some_home_whose_readings_are_missing_moves_as_much(held: int, levels: i
             answer((query("avg"),), domain.levels(one).reshape(2, 90)) for one in (watts, with_it)
         ]
         moved = max(moved, int(np.abs(answers[1] - answers[0]).sum()))
-    said = KETTLE.exponent(query("avg"), NANO, *QUARTER, held) / 10
+    said = KETTLE.exponent((query("avg"),), NANO, *QUARTER, held) / 10
     assert moved <= said == levels
     assert said - moved <= 1  # each of the two windows is rounded up
 
@@ -291,7 +280,7 @@ KETTLE = Load(2000, 180)
 )
 def test_a_kettle_moves_each_query_by_what_it_can(name: str, frame: Frame, watts: float) -> None:
     for nano in (NANO, 2_000_000):
-        told = KETTLE.exponent(query(name), nano, *frame, frame.windows.slots)
+        told = KETTLE.exponent((query(name),), nano, *frame, frame.windows.slots)
         assert told == pytest.approx(watts * nano / NANO)
 
 
@@ -312,7 +301,7 @@ def test_some_home_does_move_as_much(asked: Query) -> None:
     without[:6] = [*others, 0, 0, *reversed(others)]
     with_it = without + drawn(load, 20, frame, mean=False)
     moved = np.abs(released(asked, frame, with_it) - released(asked, frame, without)).sum() * 10
-    assert moved == load.exponent(asked, NANO, *frame, frame.windows.slots)
+    assert moved == load.exponent((asked,), NANO, *frame, frame.windows.slots)
 
 
 @given(
@@ -326,110 +315,11 @@ def test_an_average_moves_by_the_energy_up_to_rounding(
     """P * T / size, and one reading and one level per window more at most."""
     frame = frame_of(slots * 10, slots * 10, 10)
     load = Load(levels * 10, readings * 10)
-    moved = load.exponent(query("avg"), NANO, *frame, slots)
+    moved = load.exponent((query("avg"),), NANO, *frame, slots)
     energy, reading = (load.watts * seconds / (slots * 10) for seconds in (load.seconds, 10))
     touched = -(-readings // slots) + 1
     assert energy * (1 - 1e-12) <= moved <= (energy + reading + 10 * touched) * (1 + 1e-12)
 
 
 def test_a_load_beyond_the_domain_moves_a_reading_from_end_to_end() -> None:
-    assert Load(1e9, 1).exponent(query("max"), NANO, *frame_of(10, 10, 10), 1) == 2 * 24_000
-
-
-LOSSES: list[tuple[Loss, Callable[[int, int], int]]] = [
-    (absolute, lambda guess, truth: abs(guess - truth)),
-    (squared, lambda guess, truth: (guess - truth) ** 2),
-    (zero_one, lambda guess, truth: guess != truth),
-]
-PRIORS = {
-    "flat": [1, 1, 1, 1, 1, 1, 1],
-    "low": [64, 32, 16, 8, 4, 2, 1],
-    "two worlds": [5, 1, 0, 0, 0, 1, 6],
-    "certain": [0, 0, 1, 0, 0, 0, 0],
-    "odd": [3, 14, 15, 92, 65, 35, 89],
-}
-
-
-def shares(weights: list[int]) -> NDArray[np.float64]:
-    return np.array(weights) / sum(weights)
-
-
-def joint(mechanism: TruncatedGeometric, weights: list[int]) -> list[list[Fraction]]:
-    """joint[released][level], exactly."""
-    law = matrix(mechanism.domain.top, Fraction(mechanism.alpha))
-    rows = [
-        [Fraction(w, sum(weights)) * p for p in row] for w, row in zip(weights, law, strict=True)
-    ]
-    return [list(column) for column in zip(*rows, strict=True)]
-
-
-@pytest.mark.parametrize("weights", PRIORS.values(), ids=PRIORS)
-@pytest.mark.parametrize(("loss", "plain"), LOSSES)
-@pytest.mark.parametrize("epsilon", ["0.01", "0.5", "2"])
-def test_no_guess_serves_better_than_the_readers(
-    weights: list[int], loss: Loss, plain: Callable[[int, int], int], epsilon: str
-) -> None:
-    mechanism = levels_of(7, epsilon)
-    reader = remap(mechanism, shares(weights), loss)
-    total = Fraction(0)
-    for guess, chances in zip(reader.guess.tolist(), joint(mechanism, weights), strict=True):
-        by_guess = [sum(plain(g, x) * p for x, p in enumerate(chances)) for g in range(7)]
-        assert by_guess[guess] <= min(by_guess) * (1 + Fraction(1, 10**12))
-        total += min(by_guess)
-    assert reader.expected_loss == pytest.approx(float(total), rel=1e-12, abs=1e-300)
-
-
-@pytest.mark.parametrize("weights", PRIORS.values(), ids=PRIORS)
-@pytest.mark.parametrize("epsilon", ["0.01", "0.5", "2"])
-@pytest.mark.parametrize("share", [0.01, 0.5, 0.9, 0.999])
-def test_an_interval_holds_its_share_and_wastes_no_level(
-    weights: list[int], epsilon: str, share: float
-) -> None:
-    mechanism, hair = levels_of(7, epsilon), Fraction(1, 10**12)
-    reader = remap(mechanism, shares(weights), absolute, share=share)
-    tail = (1 - Fraction(share)) / 2
-    for z, chances in enumerate(joint(mechanism, weights)):
-        low, high = int(reader.low[z]), int(reader.high[z])
-        total = sum(chances)
-        assert sum(chances[low : high + 1]) >= (Fraction(share) - hair) * total
-        for spared, first_more in (
-            (chances[:low], chances[: low + 1]),
-            (chances[high + 1 :], chances[high:]),
-        ):
-            assert sum(spared) <= (tail + hair) * total
-            assert sum(first_more) >= (tail - hair) * total
-
-
-def test_a_release_however_unlikely_is_read_by_what_was_believed() -> None:
-    mechanism = TruncatedGeometric(Domain(0, 2000, 1), "0.9")
-    believed = shares([3] * 10 + [0] * 1991)
-    reader = remap(mechanism, believed, absolute)
-    assert set(reader.guess[9:]) == {9}
-    assert (set(reader.low[9:]), set(reader.high[9:])) == ({6}, {9})
-    assert reader.high.max() == 9
-
-
-def test_the_finest_household_grid_can_be_read() -> None:
-    mechanism = TruncatedGeometric(Domain(0, 24_000, 10), "0.01")
-    reader = remap(mechanism, np.full(2401, 1 / 2401), absolute)
-    middle = slice(200, 2201)
-    np.testing.assert_array_equal(reader.guess[middle], np.arange(2401)[middle])
-    assert reader.expected_loss * 10 == pytest.approx(mechanism.expected_error(), rel=0.01)
-    assert set((reader.high - reader.low)[middle] * 5) == {mechanism.error_quantile(0.9)}
-
-
-@pytest.mark.parametrize(
-    "prior",
-    [[1.0], [0.5, 0.5, 0.5], [0.5, 0.6, -0.1], [math.nan, 0.5, 0.5], [0, 0, 0], [[1.0, 0, 0]]],
-)
-def test_a_prior_that_is_no_distribution_is_refused(prior: list[float]) -> None:
-    with pytest.raises(InvalidSetting) as refused:
-        remap(levels_of(3, "1"), np.array(prior), absolute)
-    assert refused.value.field == "prior"
-
-
-@pytest.mark.parametrize("share", [0, 1, -0.5, math.nan])
-def test_a_share_that_is_none_is_refused(share: float) -> None:
-    with pytest.raises(InvalidSetting) as refused:
-        remap(levels_of(3, "1"), shares([1, 1, 1]), absolute, share=share)
-    assert refused.value.field == "share"
+    assert Load(1e9, 1).exponent((query("max"),), NANO, *frame_of(10, 10, 10), 1) == 2 * 24_000

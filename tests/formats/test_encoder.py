@@ -33,6 +33,12 @@ def asking(*names: str, **changes: object) -> Policy:
     )
 
 
+def asking_together(*names: str, **changes: object) -> Policy:
+    """The same with one draw, and one loss, for all of them."""
+    same = tuple(question(name, "0.4", 100) for name in names)
+    return replace(asking(*names, **changes), questions=same, noise="joint")
+
+
 USUAL = asking("avg", "p95")
 
 
@@ -58,11 +64,13 @@ def releases(rules: Policy, windows: int, seed: int = 1) -> Releases:
 def decided(draw: st.DrawFn) -> Releases:
     names = draw(st.lists(st.sampled_from(QUERIES), min_size=1, max_size=4, unique=True))
     told = draw(st.sampled_from(("private", "classes", "exact", "none")))
-    private = {"presence": "private"}
-    rules = asking(*names, **(private if told == "private" else {"readings": told}))
+    changes = {"presence": "private"} if told == "private" else {"readings": told}
+    together = "reading" not in names and draw(st.booleans())
+    rules = (asking_together if together else asking)(*names, **changes)
     windows = draw(st.integers(0, 5))
     made = releases(rules, windows, seed=draw(st.integers(0, 2**32)))
-    granted = draw(st.lists(st.integers(0, len(names)), min_size=windows, max_size=windows))
+    grants = st.sampled_from([0, len(names)] if together else range(len(names) + 1))
+    granted = draw(st.lists(grants, min_size=windows, max_size=windows))
     withheld = [Withheld.NOTHING if some == len(names) else Withheld.BUDGET for some in granted]
     text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
     meters = draw(st.lists(text, min_size=windows, max_size=windows))
@@ -97,6 +105,12 @@ def test_a_release_reads_as_the_design_says() -> None:
         "readings": "all",
         "slots": 4,
     }
+
+
+def test_answers_that_share_a_draw_say_what_they_lose_together() -> None:
+    document = json.loads(Encoder().encode(releases(asking_together("avg", "max"), 1))[0])
+    assert document["epsilon"] == {"joint": "0.004"}
+    assert document["values"].keys() == document["unbiased"].keys() == {"avg", "max"}
 
 
 @pytest.mark.parametrize("withheld", [Withheld.BUDGET, Withheld.COVERAGE])

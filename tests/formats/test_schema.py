@@ -18,7 +18,7 @@ from meteragent.stream.readings import Reason, Reject
 from meteragent.stream.releases import Withheld
 from tests.formats.payloads import Payloads
 from tests.formats.same import decode
-from tests.formats.test_encoder import QUERIES, USUAL, asking, releases
+from tests.formats.test_encoder import QUERIES, USUAL, asking, asking_together, releases
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +43,7 @@ def published() -> list[dict[str, Any]]:
             why = [Withheld.NOTHING, Withheld.BUDGET, Withheld.COVERAGE, Withheld.BUDGET]
             documents += Encoder().encode(replace(made, granted=some, withheld=why))
     documents += Encoder().encode(releases(asking("avg", readings="exact"), 1))
+    documents += Encoder().encode(releases(asking_together("avg", "max"), 1))
     return [json.loads(document) for document in documents]
 
 
@@ -114,17 +115,18 @@ def test_a_suppressed_release_holds_nothing_and_says_why() -> None:
         replace(USUAL, readings="exact"),
         replace(USUAL, readings="none", on_exhausted="partial", grace=5, fill_limit=10_000),
         asking(*QUERIES, presence="private"),
+        asking_together("avg", "p95"),
     ],
 )
 def test_policies_obey_their_schema(rules: Policy) -> None:
     document = json.loads(json.dumps(rules.document()))
     schema = policy_schema()
     assert obeys(schema, document)
-    optional = {"readings", "fill", "fill_limit_ms"}
+    optional = {"readings", "noise", "queries", "order", "fill", "fill_limit_ms"}
     assert schema["properties"].keys() - document.keys() <= optional
     for key in schema["properties"]:
         without = {k: v for k, v in document.items() if k != key}
-        unneeded = key not in document or key == "readings"
+        unneeded = key not in document or key in {"readings", "order"}
         assert obeys(schema, without) == unneeded
         assert not obeys(schema, document | {key: [None]})
 

@@ -21,6 +21,7 @@ from meteragent import config as configuration
 from meteragent.config import keyfile
 from meteragent.kafka import topics
 from meteragent.kafka.clients import Clients
+from meteragent.kafka.fitness import AHEAD, SENDERS, STAMPED_BY
 from meteragent.kafka.restore import parse
 
 if TYPE_CHECKING:
@@ -256,8 +257,13 @@ class Fleet:
         return process.returncode, said.decode()
 
     async def alter(self, topic: str, **settings: str) -> None:
-        """Set how a topic is kept: `max_message_bytes="100"`."""
+        """Set how a topic is kept, all of it: `max_message_bytes="100"`.
+
+        An output stays one that takes windows, whenever they end.
+        """
         named = {name.replace("_", "."): value for name, value in settings.items()}
+        if topic in self.config.kafka.outputs:
+            named |= {STAMPED_BY: SENDERS, AHEAD: str(self.config.agent.max_skew)}
         async with watching(self.servers) as (_, admin):
             await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, named)])
 

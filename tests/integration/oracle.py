@@ -130,14 +130,12 @@ async def assert_paid(
         for meter, documents in actual.releases.items():
             one = next(a for a in config.assigned if meter.decode().startswith(a.prefix))
             policy = one.policy
-            costs = {
-                q.query.name: c for q, c in zip(policy.questions, policy.terms.costs, strict=True)
-            }
+            costs = {charge.name: charge.cost for charge in policy.charges}
             spent: Counter[int] = Counter()
             windows = [json.loads(document) for document in documents]
             for window in windows:
                 bucket = window["window_start"] // policy.terms.bucket * policy.terms.bucket
-                spent[bucket] += sum(costs[query] for query in window["epsilon"])
+                spent[bucket] += sum(costs[charge] for charge in window["epsilon"])
             [ledger] = load_accounts([one.share], [actual.ledger[meter]])
             account = ledger.history(0)
             first = max(account, default=0) - ledger.buckets_kept * policy.terms.bucket

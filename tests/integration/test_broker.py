@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import socket
 import stat
 import sys
@@ -110,8 +111,19 @@ def test_a_process_that_took_over_the_number_is_left_alone(broker: Broker) -> No
     broker("status")
 
 
+def listening_where_nobody_else_goes() -> socket.socket:
+    """Beside the ports that brokers draw, and below those that systems give to whoever connects.
+
+    One of the latter would be anybody's as soon as it is let go.
+    """
+    for port in random.sample(range(30_001, 32_000), 100):
+        with suppress(OSError):
+            return socket.create_server(("127.0.0.1", port))
+    raise AssertionError("a hundred ports are taken")
+
+
 def test_a_port_and_a_setting_can_be_chosen(broker: Broker) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with listening_where_nobody_else_goes() as taken:
         port = taken.getsockname()[1]
         refused = broker.run("start", "--port", str(port))
         assert refused.returncode == 1

@@ -14,9 +14,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from tests.integration.fleet import QUICK, Fleet, watching
+from tests.integration.fleet import QUICK, Fleet
 from tests.integration.load import Load, produce
 from tests.integration.local_broker import Broker
 from tests.integration.oracle import assert_exactly_once
@@ -152,21 +151,14 @@ def test_a_refused_record_takes_its_transaction_with_it(tmp_path: Path, servers:
             production = asyncio.create_task(produce(servers, some.config.kafka.input, load, 12))
             agent = await some.start()
             await agent.says("partition moved", state="running")
-            await alter(servers, output, "100")
+            await some.alter(output, max_message_bytes="100")
             await agent.says("partition failed", error="MessageSizeTooLargeError")
             await asyncio.sleep(3)
             assert not agent.said("partition failed", error="OutOfOrderSequenceNumber")
-            await alter(servers, output, "1048588")
+            await some.alter(output, max_message_bytes="1048588")
             await settle(some, production)
 
     asyncio.run(scenario())
-
-
-async def alter(servers: str, topic: str, most: str) -> None:
-    """Set how large a batch a topic takes."""
-    async with watching(servers) as (_, admin):
-        resource = ConfigResource(ConfigResourceType.TOPIC, topic, {"max.message.bytes": most})
-        await admin.alter_configs([resource])
 
 
 def test_a_signal_under_load_ends_in_time_and_loses_nothing(tmp_path: Path, servers: str) -> None:

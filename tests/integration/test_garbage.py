@@ -282,7 +282,8 @@ async def whole_windows(fleet: Fleet) -> Counter[str]:
         for partition in range(PARTITIONS)
         for record in await read(fleet.servers, fleet.config.kafka.output, partition)
     ]
-    return Counter(d["meter_id"] for d in documents if d.get("readings") == "all")
+    whole = (d["meter_id"] for d in documents if d.get("readings") == "all")
+    return Counter(meter for meter in whole if meter.startswith(HOME))
 
 
 def counted(metrics: bytes) -> Counter[Reason]:

@@ -127,7 +127,7 @@ def test_a_ledger_that_was_made_anew_is_not_taken_for_an_empty_one(
             await make_ledger(fleet)
             await feed(fleet, ago=-HOUR // 12)
             for code, said in (await ended(fleet), await fleet.command("check")):
-                assert code == Exit.LOST
+                assert code == Exit.LOST, said
                 assert "is new in partition" in said
             assert await released(fleet) == dict.fromkeys(METERS, BUDGET)
 

@@ -21,6 +21,7 @@ from meteragent.kafka import intake
 from meteragent.privacy.entropy import Entropy
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import NAMED, Query
+from meteragent.privacy.release import Releaser
 from meteragent.stream import branch as branches
 from meteragent.stream.branch import Branch
 from meteragent.stream.cohort import Cohort
@@ -87,6 +88,15 @@ def draws_anew(patch: pytest.MonkeyPatch) -> None:
         return true(entropy, tags, starts + next(draws), levels, outputs)
 
     patch.setattr(Entropy, "words", words)
+
+
+def orders_what_is_not_granted(patch: pytest.MonkeyPatch) -> None:
+    true = Releaser._agree
+
+    def agree(releaser: Releaser, released: Integers, granted: Integers) -> None:
+        true(releaser, released, np.full_like(granted, len(releaser._queries)))
+
+    patch.setattr(Releaser, "_agree", agree)
 
 
 # In what is paid for, rejected, withheld.

@@ -74,6 +74,13 @@ def two_losses() -> Scenario:
     return scenario(rule, log, [Moment(80)], every(2), "window")
 
 
+def ordered() -> Scenario:
+    """What is released is put in its order: a function of what was drawn."""
+    rule = Rule(asks={"max": 1, "avg": 1, "min": 1}, horizon=60)
+    log = [Message(20, (0, 10)), known(70, 61)]
+    return scenario(rule, log, [Moment(80)], every(2), "window")
+
+
 def exhausted() -> Scenario:
     """Two of three windows are paid for; a stretch that begins elsewhere touches a fourth.
 
@@ -91,6 +98,15 @@ def partly_exhausted() -> Scenario:
     """The second window's last query is not paid for, of the third one nothing is."""
     partial = {"on_exhausted": "partial"}
     rule = Rule(asks={"avg": 1, "max": 1}, top=1, horizon=60, budget=3, settings=partial)
+    log = [Message(20, (0, 10)), Message(35, (25,)), Message(50, (45,)), known(70, 61)]
+    worlds = some(every(4, (0, 1)), 8)
+    return scenario(rule, log, [Moment(80)], worlds, "window", "horizon")
+
+
+def partly_ordered() -> Scenario:
+    """The same, where the answer that is not paid for is in an order with the one that is."""
+    partial = {"on_exhausted": "partial"}
+    rule = Rule(asks={"max": 1, "avg": 1}, top=1, horizon=60, budget=3, settings=partial)
     log = [Message(20, (0, 10)), Message(35, (25,)), Message(50, (45,)), known(70, 61)]
     worlds = some(every(4, (0, 1)), 8)
     return scenario(rule, log, [Moment(80)], worlds, "window", "horizon")

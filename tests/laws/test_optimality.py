@@ -16,7 +16,7 @@ from qif import mechanism as mechanisms
 from qif import utility
 
 from meteragent import Domain, TruncatedGeometric
-from meteragent.explain.leakage import absolute, remap, squared, zero_one
+from meteragent.explain.reader import absolute, remap, squared, zero_one
 from meteragent.privacy.query import answer, query
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from meteragent.explain.leakage import Floats, Loss
+    from meteragent.explain.reader import Floats, Loss
 
 EPSILON = 0.3
 SOLVED = 1e-6  # the tolerance of the solver

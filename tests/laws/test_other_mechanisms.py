@@ -14,7 +14,7 @@ from meteragent.privacy.query import answer
 from meteragent.privacy.release import Releaser
 from tests.given import KEY, policy
 
-USUAL = policy(questions=(question("avg", 1, 100), question("max", "0.5", 100)))
+USUAL = policy(questions=(question("avg", 1, 100), question("p95", "0.5", 100)))
 
 
 class NoisierPolicy(Policy):
@@ -30,7 +30,8 @@ NOISIER = NoisierPolicy(**{field.name: getattr(USUAL, field.name) for field in f
 def test_a_release_has_the_noise_of_the_policys_mechanism() -> None:
     levels = np.arange(60, dtype=USUAL.domain.dtype).reshape(10, 6)
     tags, starts = np.zeros((10, 16), np.uint8), np.arange(10)
-    values, unbiased = Releaser(NOISIER, KEY).release(tags, starts, levels)
+    granted = np.full(10, 2)
+    values, unbiased = Releaser(NOISIER, KEY).release(tags, starts, levels, granted)
     truth = answer(tuple(asked.query for asked in NOISIER.questions), levels)
     words = Entropy(KEY, NOISIER.digest).words(tags, starts, truth, 2)
     for output, asked in enumerate(NOISIER.questions):
@@ -38,7 +39,7 @@ def test_a_release_has_the_noise_of_the_policys_mechanism() -> None:
         drawn = mechanism.sample(truth, words)[:, output]
         assert values[:, output].tolist() == NOISIER.domain.watts(drawn).tolist()
         assert unbiased[:, output].tolist() == mechanism.unbiased(drawn).tolist()
-    usual, _ = Releaser(USUAL, KEY).release(tags, starts, levels)
+    usual, _ = Releaser(USUAL, KEY).release(tags, starts, levels, granted)
     assert (usual != values).any()
 
 

@@ -77,6 +77,8 @@ PUBLIC: dict[str, Callable[[], Scenario]] = {
         story.__name__: story
         for story in (
             small_stories.two_losses,
+            small_stories.ordered,
+            small_stories.partly_ordered,
             small_stories.exhausted,
             small_stories.partly_exhausted,
             small_stories.gaps,
@@ -174,6 +176,12 @@ ONE_READING, ALL_READINGS = ((0, 0, 0), (1, 0, 0)), ((0, 0, 0), (1, 1, 1))
         (planted.rounds_half_to_even, "export", ((-4, -2), (-2, 0)), outside),
         (planted.halves_the_noise, "avg", ALL_READINGS, outside),
         (planted.gives_all_answers_one_word, "two_losses", ((0, 0), (1, 1)), outside),
+        (
+            planted.orders_what_is_not_granted,
+            "partly_ordered",
+            ((0, 0, 0, 0), (1, 1, 1, 1)),
+            outside,
+        ),
         (planted.noise_without("levels"), "quick_and_final", ((0, 0, 0), (0, 0, 2)), outside),
         (planted.noise_without("starts"), "two_homes", ONE_READING, outside),
         (planted.noise_without("tags"), "two_homes", ONE_READING, outside),

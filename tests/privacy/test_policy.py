@@ -35,6 +35,7 @@ AVERAGE = question("avg", 1, 100)
         ({"interval": 1, "size": 200_000, "hop": 200_000}, "interval"),
         ({"questions": ()}, "queries"),
         ({"questions": (AVERAGE, AVERAGE)}, "queries"),
+        ({"questions": tuple(question(f"p0.{n:03}", 1, 100) for n in range(129))}, "queries"),
     ],
 )
 def test_a_policy_that_makes_no_sense_is_refused_by_its_field(

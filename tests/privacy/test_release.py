@@ -37,7 +37,7 @@ def test_an_empty_window_is_released_as_the_level_of_no_watts(domain: Domain, re
     levels[1] = [domain.top, domain.top, ABSENT, ABSENT]
     starts = np.array([0, 40_000, 80_000])
     releaser = exact("avg", "min", "p95", "reading", domain=domain)
-    values, _ = releaser.release(np.zeros((3, 16), np.uint8), starts, levels)
+    values, _ = releaser.release(np.zeros((3, 16), np.uint8), starts, levels, np.full(3, 4))
     assert values[0].tolist() == values[2].tolist() == [rest] * 7
     high = float(domain.maximum)
     assert values[1].tolist() == [high, high, high, high, high, rest, rest]

@@ -39,6 +39,20 @@ NAMED: dict[str, list[Table]] = {
     ],
     "a small budget": [SHORT | {"budget": "3", "horizon": "40m"}],
     "every query": [SHORT | {"queries": ["avg", "min", "median", "max", "p0", "p99.9", "p33.3"]}],
+    "joint": [SHORT | {"queries": ["min", "avg", "p95", "max"], "noise": "joint"}],
+    "joint, private and hopping": [
+        HOPPING | {"presence": "private", "min_coverage": "0", "noise": "joint"}
+    ],
+    "joint, a small budget": [
+        SHORT
+        | {
+            "queries": ["max", "avg"],
+            "noise": "joint",
+            "budget": "3",
+            "horizon": "40m",
+            "on_exhausted": "partial",
+        }
+    ],
     "every reading": [SHORT | {"queries": ["reading", "avg"], "epsilon": "0.1"}],
     "every reading, private": [
         SHORT | {"queries": ["reading"], "presence": "private", "min_coverage": "0"}

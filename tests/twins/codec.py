@@ -234,7 +234,11 @@ def encode_one(releases: Releases, window: int) -> bytes:
         "unbiased": {},
         "unit": "W",
         "policy": policy.id,
-        "epsilon": {asked.query.name: asked.epsilon for asked in granted},
+        "epsilon": (
+            {"joint": granted[0].epsilon}
+            if granted and policy.noise == "joint"
+            else {asked.query.name: asked.epsilon for asked in granted}
+        ),
     }
     column = 0
     for asked in granted:

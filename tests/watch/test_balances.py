@@ -158,7 +158,7 @@ def test_a_million_accounts_are_counted_in_passes_over_arrays(
     """One by one takes a hundred times as long; `python -m simulations.fleet` measures a scrape."""
     part = Accounts(million.policy, million.ledger, million.clock + behind * million.policy.hop)
     watching = Watching({0: part})
-    fleet, series = watching.fleet(), Series({"daily": ["avg"]})
+    fleet, series = watching.fleet(), Series({"daily": ["avg"]}, {"daily": ["avg"]})
     series.registry.register(Present(config(DAILY).guarantees, watching, fleet, Recent(0.0)))
     seconds = []
     for watching.now in (0.0, 2.0, 4.0, 6.0, 8.0):

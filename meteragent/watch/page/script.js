@@ -97,10 +97,15 @@ function showPolicy(policy) {
   const part = card(policy);
   say(part.name, policy.name);
   say(part.words, policy.words);
-  fill(part.answers, policy.answers.map((a) => [
-    a.query, exact.format(a.epsilon), `${exact.format(a.expected_error)} W`,
+  const rows = policy.answers.map((a) => [
+    a.query, a.epsilon === null ? "" : exact.format(a.epsilon), `${exact.format(a.expected_error)} W`,
     `${exact.format(a.error_90)} W`, `${exact.format(a.bits)} bits`, whole.format(a.released),
-  ]));
+  ]);
+  if (policy.joint) {
+    const { epsilon, bits } = policy.joint;
+    rows.push(["all together", exact.format(epsilon), "", "", `${exact.format(bits)} bits`, ""]);
+  }
+  fill(part.answers, rows);
   const hour = policy.spent.reduce((sum, minute) => sum + minute, 0);
   const most = Math.max(...policy.spent);
   const spent = `${exact.format(hour)} epsilon in an hour, at most ${exact.format(most)} a minute`;

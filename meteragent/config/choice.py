@@ -1,0 +1,20 @@
+"""What of a policy is its preset's, and what was set otherwise."""
+
+from meteragent.config.policy import PolicySettings
+from meteragent.config.presets import presets
+from meteragent.explain.document import Choice
+
+
+def choice(settings: PolicySettings) -> Choice | None:
+    """The preset that was chosen, if one was, and what was set otherwise."""
+    if settings.preset is None:
+        return None
+    preset = presets()[settings.preset]
+    own = PolicySettings.model_validate({"name": settings.name, "preset": settings.preset})
+    changed = tuple(
+        name
+        for name in PolicySettings.model_fields
+        if name not in {"match", "output", "share"}
+        and getattr(settings, name) != getattr(own, name)
+    )
+    return Choice(settings.preset, preset.hides, preset.why, preset.evidence.words, changed)
