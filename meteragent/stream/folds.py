@@ -78,7 +78,8 @@ class Folds:
         """Whether windows have several panes."""
         self._columns = policy.windows.overlap
         self._until = np.empty(0, dtype=np.int64)
-        """The first pane of each row that is not folded yet."""
+        """Up to which pane each row is folded, or holds nothing: behind the last of which it was
+        told, so that it does not depend on batches."""
         self._counts = np.empty((0, self._columns), dtype=np.int32)
         """counts[row, window % columns]: how many slots of open windows hold a reading."""
         self._kept = KeptSlots(policy) if policy.keeps_slots else KeptSums(policy)
@@ -124,8 +125,22 @@ class Folds:
         return np.where(until == UNKNOWN, UNKNOWN, self._panes.start(until))
 
     def state(self, rows: Integers) -> Bytes:
-        """What is kept of these rows."""
-        return np.concatenate([as_bytes(self._counts[rows]), self._kept.state(rows)], axis=1)
+        """What is kept of these rows: of windows that hold something, and nothing else."""
+        counts, until = self._counts[rows], self._until[rows]
+        kept = self._kept.state(rows, counts > 0, self._oldest(rows), until)
+        return np.concatenate([as_bytes(counts), kept], axis=1)
+
+    def _oldest(self, rows: Integers) -> Integers:
+        """The first pane of each row's oldest window that holds something, or NEVER."""
+        first = self._windows.start(self._open(rows)) // self._panes.size
+        oldest: Integers = np.where(self._counts[rows] > 0, first, NEVER).min(axis=1)
+        return oldest
+
+    def _open(self, rows: Integers) -> Integers:
+        """open[row, column]: which window stands there."""
+        first = self._after(self._until[rows])[:, np.newaxis]
+        windows: Integers = first + (np.arange(self._columns) - first) % self._columns
+        return windows
 
     def take_over(self, rows: Integers, until: Integers, state: Bytes) -> None:
         """Go on with what was kept of these rows."""
@@ -157,16 +172,17 @@ class Folds:
         rows, windows = closed.rows[parts.nth], parts.windows
         columns = windows[open_windows] % self._columns
         self._counts[rows[open_windows], columns] = counts[open_windows]
-        self._until[closed.rows] = np.maximum(before, closed.reached)
+        self._until[closed.rows] = before
+        last = self._windows.end(windows[decided]) // self._panes.size
+        np.maximum.at(self._until, rows[decided], last)
+        np.maximum.at(self._until, closed.panes.rows, closed.panes.panes + 1)
         return self._decided(rows[decided], windows[decided], contents, closed)
 
     def awaited(self, rows: Integers) -> Integers:
         """By which pane's end each row's next window that holds anything is over, or NEVER."""
         if not self.several:
             return np.full(len(rows), NEVER)
-        first = self._after(self._until[rows])[:, np.newaxis]
-        windows = first + (np.arange(self._columns) - first) % self._columns
-        ends = self._windows.end(windows) // self._panes.size - 1
+        ends = self._windows.end(self._open(rows)) // self._panes.size - 1
         awaited: Integers = np.where(self._counts[rows] > 0, ends, NEVER).min(axis=1)
         return awaited
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from meteragent.privacy.arrays import Integers
+from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import Sums
@@ -74,10 +74,12 @@ class KeptSums:
         self._highest[rows, columns] = highest[open_windows]
         return Sums(counts[decided], totals[decided], lowest[decided], highest[decided])
 
-    def state(self, rows: Integers) -> Bytes:
-        """As bytes."""
+    def state(self, rows: Integers, held: Mask, oldest: Integers, until: Integers) -> Bytes:
+        """As bytes, of the windows that are `held`."""
+        del oldest, until
         columns = (self._totals[rows], self._lowest[rows], self._highest[rows])
-        return np.concatenate([as_bytes(column) for column in columns], axis=1)
+        zero = [np.where(held, column, np.zeros_like(column)) for column in columns]
+        return np.concatenate([as_bytes(column) for column in zero], axis=1)
 
     def take_over(self, rows: Integers, state: Bytes) -> None:
         """What `state` said of these rows."""
@@ -150,9 +152,14 @@ class KeptSlots:
         late = told.panes >= closed.reached[row_of] - self._count
         self._levels[told.rows[late], told.panes[late] % self._count] = told.levels[late]
 
-    def state(self, rows: Integers) -> Bytes:
-        """As bytes."""
-        return as_bytes(self._levels[rows].reshape(len(rows), -1))
+    def state(self, rows: Integers, held: Mask, oldest: Integers, until: Integers) -> Bytes:
+        """As bytes, of the panes from the `oldest` on."""
+        del held
+        newest = until[:, np.newaxis] - 1
+        panes = newest - (newest - np.arange(self._count)) % self._count
+        levels = self._levels[rows]
+        levels[panes < oldest[:, np.newaxis]] = ABSENT
+        return as_bytes(levels.reshape(len(rows), -1))
 
     def take_over(self, rows: Integers, state: Bytes) -> None:
         """What `state` said of these rows."""
