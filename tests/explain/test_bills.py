@@ -164,3 +164,14 @@ def test_gaps_are_bridged_and_nothing_comes_of_nothing() -> None:
     assert np.isnan(smoothed(nothing, of, of.questions[0]).watts).all()
     [alone] = smoothed(np.array([700.0]), of, of.questions[0]).watts
     assert alone == 700
+
+
+def test_how_much_stays_is_learned_from_neighbours_that_are_both_there() -> None:
+    """Gaps next to readings do not make a home look more restless than it is."""
+    draw = np.random.default_rng(6)
+    of = asking(100, "avg")
+    truth = np.repeat(np.tile([500.0, 2500.0], 10), 30)
+    seen = truth + draw.laplace(scale=100, size=len(truth))
+    seen[::3] = np.nan
+    watts = smoothed(seen, of, of.questions[0]).watts
+    assert np.abs(watts - truth)[::3].mean() < 330
