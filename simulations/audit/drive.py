@@ -130,8 +130,8 @@ def _read(file: Path, names: list[str]) -> _Pass:
     with file.open(encoding="utf-8") as released:
         for line in released:
             document = json.loads(line)
-            values = [*_flat(document.pop("values"))]
-            document.pop("unbiased")
+            document.pop("values")  # worked out from what was drawn, which is told as well
+            values = [*_flat(document.pop("unbiased"))]
             rows[document["meter_id"]] += values
             each = [float(loss) for loss in document["epsilon"].values()]
             per_answer = len(values) // len(each) if each else 0
