@@ -131,16 +131,16 @@ def _read(file: Path, names: list[str]) -> _Pass:
         for line in released:
             document = json.loads(line)
             document.pop("values")  # worked out from what was drawn, which is told as well
-            values = [*_flat(document.pop("unbiased"))]
-            rows[document["meter_id"]] += values
+            drawn = [*_flat(document.pop("unbiased"))]
+            rows[document["meter_id"]] += drawn
             each = [float(loss) for loss in document["epsilon"].values()]
-            per_answer = len(values) // len(each) if each else 0
+            per_answer = len(drawn) // len(each) if each else 0
             losses[document["window_start"]] = sum(each) * per_answer
             rest[document["meter_id"]].append(json.dumps(document, sort_keys=True))
     digest = blake2b("\n".join(line for name in names for line in rest[name]).encode()).digest()
     return _Pass(np.array([rows[name] for name in names]), losses, digest)
 
 
-def _flat(values: dict[str, Any]) -> Iterator[float]:
-    for value in values.values():
-        yield from value if isinstance(value, list) else [value]
+def _flat(answers: dict[str, Any]) -> Iterator[float]:
+    for answer in answers.values():
+        yield from answer if isinstance(answer, list) else [answer]

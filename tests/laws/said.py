@@ -154,7 +154,11 @@ class Apart:
 
 
 def apart(rules: Sequence[Rule], story: Story, one: World, other: World) -> Apart | None:
-    """None: they are the same, or nothing is promised of them."""
+    """None: they are the same, or nothing is promised of them.
+
+    Where presence is private, nothing is promised of worlds that move the partition's clock
+    otherwise: it counts as known (`mechanism.md`, claim 9).
+    """
     slots = [(message.meter, time) for message in story.log for time in message.at]
     differ = [
         (meter, time, a, b) for (meter, time), a, b in zip(slots, one, other, strict=True) if a != b
@@ -167,7 +171,7 @@ def apart(rules: Sequence[Rule], story: Story, one: World, other: World) -> Apar
     for _, _, a, b in differ:
         if a is not None and b is not None:
             radius = max(radius, abs(Decimal(str(a)) - Decimal(str(b))))
-        elif all(rule.private for rule in its):
+        elif all(rule.private for rule in its) and story.clocks(one) == story.clocks(other):
             radius = max(radius, *(Decimal(rule.maximum - rule.minimum) for rule in its))
         else:
             return None

@@ -19,7 +19,7 @@ from meteragent.privacy import entropy
 from meteragent.privacy.query import NAMED
 from tests.laws import planted, small_stories
 from tests.laws.drawn_stories import drawn
-from tests.laws.said import judged, noise_of
+from tests.laws.said import apart, judged, noise_of
 from tests.laws.whole_records import law_of, runs_of
 
 if TYPE_CHECKING:
@@ -165,6 +165,19 @@ def test_drawn_records_keep_to_what_is_said(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(12, 212))
 def test_many_drawn_records_keep_to_what_is_said(seed: int) -> None:
     assert drawn_breach(seed, most_runs=600) is None
+
+
+def test_of_a_home_alone_in_its_partition_it_is_told_when_it_was_heard() -> None:
+    """Why SECURITY asks for others beside it: nothing is promised of such worlds."""
+    its = drawn("182.0")
+    heard, silent = (0, 0, 0, 0), (None, 0, None, 0)
+    (before, *rest), (less, *others) = its.story.clocks(heard), its.story.clocks(silent)
+    assert before > less
+    assert rest == others
+    assert apart(its.rules, its.story, heard, silent) is None
+    laws = laws_of(its, most_runs=600)
+    first = [{record.transactions[0].topics for record in laws[w]} for w in (heard, silent)]
+    assert not first[0] & first[1]  # what was read before it was aborted tells them apart
 
 
 ONE_READING, ALL_READINGS = ((0, 0, 0), (1, 0, 0)), ((0, 0, 0), (1, 1, 1))

@@ -253,6 +253,23 @@ class Story:
         assert not list(left)
         return records
 
+    def clocks(self, world: World) -> list[int]:
+        """The newest time that was told by each moment, in milliseconds since the epoch."""
+        told = [(r.timestamp, _newest(r.value, r.timestamp)) for r in self.records(world)]
+        return [
+            max((time for at, time in told if at <= BEGIN + 1000 * moment.at), default=0)
+            for moment in self.moments
+        ]
+
+
+def _newest(message: bytes, written: int) -> int:
+    """The time of its last reading, or 0 if it is rejected."""
+    said = json.loads(message)
+    values = said.get("values", [said.get("value")])
+    time: int = said.get("start", said.get("ts")) + (len(values) - 1) * said.get("interval_ms", 0)
+    good = any(value is not None for value in values) and time <= written + SKEW
+    return time if good else 0
+
 
 # What goes out.
 
