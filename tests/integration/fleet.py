@@ -159,11 +159,14 @@ class Agent:
     async def shows(self, path: str) -> tuple[int, str]:
         """What its status page answers: the code, and the body."""
         host, _, port = str(self.said("listening")[0]["address"]).rpartition("/")[2].rpartition(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        writer.write(f"GET {path} HTTP/1.0\r\n\r\n".encode())
-        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
-        writer.close()
-        return int(head.split()[1]), body.decode()
+        for _ in range(3):  # a machine that stands still for five seconds hangs up on its readers
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+            head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+            writer.close()
+            if head:
+                return int(head.split()[1]), body.decode()
+        raise AssertionError(f"{path} is not answered:\n{self.log.read_text()[-3000:]}")
 
     async def becomes(self, state: str, seconds: float = 30) -> None:
         """Wait until it is "ready", or "not ready"."""

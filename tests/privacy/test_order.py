@@ -129,7 +129,7 @@ def draws(of: Policy) -> tuple[np.ndarray, np.ndarray]:
     """drawn[window, output] as the mechanism draws them, and as `unbiased` says them."""
     queries = tuple(asked.query for asked in of.questions)
     truth = answer(queries, LEVELS)
-    words = Entropy(KEY, of.digest).words(TAGS, STARTS, LEVELS, truth.shape[1])
+    words = Entropy(KEY, of.digest).words(TAGS, STARTS, truth, truth.shape[1])
     return of.mechanism(of.questions[0]).release(truth, words)
 
 
