@@ -13,6 +13,7 @@ POLICY = {
     "minimum": ("0W", "lowest reading"),
     "maximum": ("24kW", "highest reading"),
     "step": ("10W", "grid of readings between the two"),
+    "resolution": ("0.1W", "grid of answers, where it is finer than the readings'"),
     "epsilon": ("1", "loss of one answer, at the radius"),
     "radius": ("100W", "how far apart the worlds are that epsilon and budget speak of"),
     "budget": ("24", "the most that all answers of a horizon may lose"),

@@ -94,6 +94,13 @@ class PolicySettings(Settings):
     )
     maximum: Power = setting("The highest reading; higher ones count as this.", '"24kW"')
     step: Power = setting("The grid of readings between the two.", default="10W")
+    resolution: Power | None = setting(
+        "The grid of answers, if it is to be finer than that of readings: a whole part of `step`. "
+        "An average over a month is then released to `0.1W`, though readings are in steps of "
+        "`1W`.",
+        '"0.1W"',
+        default=None,
+    )
     queries: Asked = setting(
         "What to release of each window, the most important first.",
         '["avg", { query = "p95", epsilon = "0.5" }]',
@@ -242,7 +249,7 @@ class PolicySettings(Settings):
         self._beside = tuple(Guarantee(o.name, o.policy, o.radius) for o in others)
 
     def _domain(self) -> Domain:
-        return Domain(self.minimum, self.maximum, self.step)
+        return Domain(self.minimum, self.maximum, self.step, self.resolution)
 
     def _budget(self) -> int:
         if self._share is not None:

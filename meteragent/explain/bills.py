@@ -79,7 +79,7 @@ def sum_quantile(policy: Policy, asked: Question, windows: int, share: float) ->
 
 def _noise(policy: Policy, asked: Question) -> tuple[Floats, float]:
     """chances[v] of v steps up, or as many down, of one answer; and the watts of such a step."""
-    step = float(policy.domain.step)
+    step = float(policy.domain.resolution)
     rate = asked.nano * step / NANO
     coarser = max(1, int(FINE / rate))
     answers = len(policy.questions) if policy.noise == JOINT else 1

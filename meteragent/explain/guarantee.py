@@ -53,7 +53,7 @@ class Guarantee:
     def apart(self) -> Decimal:
         """How far apart, on the grid, readings can be that are `radius` apart."""
         domain = self.policy.domain
-        return domain.steps(self.radius) * domain.step
+        return domain.levels_apart(self.radius) * domain.resolution
 
     def epsilon(self, nano: int) -> Decimal:
         """A loss in nano-units per watt, as log-odds at the radius."""
@@ -161,6 +161,12 @@ class Guarantee:
             yield (
                 "The answers of a window share one draw: all of them together lose what one alone "
                 "would, and of a load they tell as much as the one that it moves most."
+            )
+        if policy.domain.finer > 1:
+            yield (
+                f"Answers lie on a grid of {power_text(policy.domain.resolution)}, finer than that "
+                "of the readings: they are as private, but another mechanism that keeps the same "
+                "promise might serve a reader better."
             )
         if policy.fill_limit:
             yield (

@@ -62,8 +62,8 @@ class Load:
         window, a percentile by up to the whole load, and the reading-by-reading release once
         for each reading. With one draw for several, the answer counts that moves most.
         """
-        levels, readings = domain.steps(self.watts), windows.readings(self.seconds * 1000)
-        return (nano * float(domain.step) / NANO) * max(
+        levels, readings = domain.levels_apart(self.watts), windows.readings(self.seconds * 1000)
+        return (nano * float(domain.resolution) / NANO) * max(
             sum(
                 max(
                     query.moved(min(covered + carried, windows.slots), held, levels)

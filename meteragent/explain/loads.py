@@ -128,4 +128,5 @@ def _cap(load: Load, policy: Policy, days: int) -> float:
     domain, windows = policy.domain, policy.windows
     seconds = (days - 1) * DAY + load.seconds
     touched = windows.holding(windows.readings(seconds * 1000))
-    return float(epsilon_at(most_spent(policy, touched), domain.steps(load.watts) * domain.step))
+    apart = domain.levels_apart(load.watts) * domain.resolution
+    return float(epsilon_at(most_spent(policy, touched), apart))

@@ -42,6 +42,8 @@ _ANSWERS: Schema = {
 
 _SELDOM: Schema = {
     "readings": {"enum": ["exact", "none"], "description": "If absent: in classes."},
+    "resolution": _POSITIVE
+    | {"description": "The grid of answers, in watts, where it is finer than step."},
     "noise": {
         "const": JOINT,
         "description": "One draw is for all answers of a window, and epsilon_per_watt is what "

@@ -15,7 +15,7 @@ from meteragent.privacy import joint
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO, decimal, nano, per_watt_text
-from meteragent.privacy.mechanism import Mechanism, decay, shared
+from meteragent.privacy.mechanism import Mechanism, refuse, shared
 from meteragent.privacy.order import is_ordered
 from meteragent.privacy.query import Query, query
 from meteragent.privacy.terms import JOINT, Charge, Terms
@@ -29,6 +29,7 @@ MOST_SLOTS = 100_000
 MOST_KEPT = 768
 """Slots of a window of several panes, where they are kept one by one until it is over."""
 MOST_QUERIES = 128
+_DOMAIN = ("minimum", "maximum", "step", "resolution")
 _TIMES = ("size", "interval", "hop", "grace", "idle", "horizon")
 
 
@@ -114,11 +115,12 @@ class Policy:
         if self.presence == "private" and self.readings != "classes":
             raise InvalidSetting("readings", "is about presence, which is private", "leave it out")
         self._refuse_what_is_not_kept()
-        for asked in self.questions:
-            decay(self.domain, asked.nano)  # refuses what would be no noise
+        losses = [asked.nano for asked in self.questions]
         if self.noise == JOINT:
-            losses = [asked.nano for asked in self.questions]
             joint.refuse(self.domain, [asked.query for asked in self.questions], losses)
+        else:
+            for loss in losses:
+                refuse(self.domain, loss)
         self.terms  # noqa: B018 - refuses what no ledger can keep
 
     def _refuse_crooked_windows(self) -> None:
@@ -261,6 +263,7 @@ class Policy:
             "minimum": f"{self.domain.minimum.normalize():f}",
             "maximum": f"{self.domain.maximum.normalize():f}",
             "step": f"{self.domain.step.normalize():f}",
+            **self._resolution(),
             "size_ms": self.size,
             "interval_ms": self.interval,
             "hop_ms": self.hop,
@@ -269,6 +272,10 @@ class Policy:
             **({"noise": self.noise, "queries": names} if self.noise == JOINT else {}),
             **({"fill": "last", "fill_limit_ms": self.fill_limit} if self.fill_limit else {}),
         }
+
+    def _resolution(self) -> dict[str, str]:
+        fine = self.domain.resolution
+        return {"resolution": f"{fine.normalize():f}"} if self.domain.finer > 1 else {}
 
     def _promised(self) -> dict[str, Any]:
         return {
@@ -293,7 +300,7 @@ def policy_of(document: dict[str, Any]) -> Policy:
     """The policy that was published so: the inverse of `document`."""
     losses = {name: nano("epsilon", epsilon) for name, epsilon in document["epsilon_per_watt"]}
     return Policy(
-        domain=Domain(*(Decimal(document[name]) for name in ("minimum", "maximum", "step"))),
+        domain=Domain(**{name: document[name] for name in _DOMAIN if name in document}),
         questions=tuple(
             Question(query(name), losses.get(JOINT) or losses[name])
             for name in document.get("queries", losses)

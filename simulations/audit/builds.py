@@ -43,7 +43,7 @@ def cut_tail() -> None:
     """Laplace noise in floats, bounded "to keep outliers away", then rounded."""
 
     def noise(self: TruncatedGeometric, words: Words) -> NDArray[np.int64]:
-        scale = 1 / float(self.epsilon * self.domain.step)
+        scale = 1 / float(self.epsilon * self.domain.resolution)
         uniform = (words.first >> np.uint64(11)).astype(np.float64) / 2**53 - 0.5
         drawn = -scale * np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
         bounded: NDArray[np.int64] = np.rint(np.clip(drawn, -CUT * scale, CUT * scale)).astype(int)

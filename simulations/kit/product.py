@@ -69,7 +69,7 @@ def typical_error(policy: Policy) -> float:
 
     Why on the smallest grid: that error does not depend on how many levels there are.
     """
-    step = policy.domain.step
+    step = policy.domain.resolution
     mechanism = TruncatedGeometric(Domain(0, step, step), policy.questions[0].epsilon)
     return mechanism.expected_error()
 

@@ -144,5 +144,5 @@ def test_readings_within_a_radius_are_as_many_steps_apart_as_is_said(
     lows = [float(domain.minimum) + hundredths / 100 for hundredths in range(6000)]
     highs = [low + float(str(radius)) for low in lows]
     moved = [b - a for a, b in zip(grid(lows, domain), grid(highs, domain), strict=True)]
-    assert max(moved) == domain.steps(float(str(radius)))
-    assert domain.steps(float(str(radius))) <= math.ceil(float(str(radius)) / float(step))
+    assert max(moved) == domain.levels_apart(float(str(radius)))
+    assert domain.levels_apart(float(str(radius))) <= math.ceil(float(str(radius)) / float(step))
