@@ -248,8 +248,8 @@ def _first_tail(alpha: Decimal) -> Decimal:
 def _thresholds(top: int, alpha: Decimal) -> list[int]:
     """`P(noise <= j) * 2**320` for j in -reach..reach-1, as integers.
 
-    Noise beyond `top` either way clamps to an end of the domain whatever the level was, and what is
-    beyond a tail below `LEAST_TAIL / 2**320` is as good as nothing: so these thresholds are all there
+    Noise beyond `top` either way clamps to an end of the domain whatever the level was, and where a
+    tail is below `LEAST_TAIL / 2**320` next to nothing is beyond: so these thresholds are all there
     is to know. Tails are rounded down on both sides alike, and none to nothing.
     """
     tails: list[int] = []

@@ -34,6 +34,7 @@ OTHERWISE = {
     "minimum": "-10W",
     "maximum": "9kW",
     "step": "20W",
+    "resolution": "1W",
     "queries": ["max"],
     "epsilon": "0.25",
     "radius": "70W",

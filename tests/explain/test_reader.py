@@ -183,7 +183,8 @@ LEVELS = np.tile(np.array([0, 0, 0, 1, 100, 100]), (400, 1)).astype(np.int8)
 
 def asking(noise: str, *names: str) -> Policy:
     asked = tuple(question(name, 1, 100) for name in names)
-    changes: dict[str, Any] = {"noise": noise, "questions": asked, "domain": Domain(-200, 800, 10)}
+    domain = Domain(-200, 800, 20, 10)  # answers in steps of 10 W
+    changes: dict[str, Any] = {"noise": noise, "questions": asked, "domain": domain}
     return policy(**changes)
 
 

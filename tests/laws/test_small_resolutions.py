@@ -1,7 +1,7 @@
 """Answers on another grid than the readings': finer keeps the promise, coarser breaks it.
 
-All windows of small worlds, every pair and every output, in fractions. Distances are in steps of the
-readings, `ALPHA` is of one level of the answers: a step costs so many levels, and no more.
+All windows of small worlds, every pair and every output, in fractions. Distances are in steps of
+the readings, `ALPHA` is of one level of the answers: a step costs so many levels, and no more.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from meteragent.errors import InvalidSetting
-from meteragent.privacy.domain import ABSENT, Domain
+from meteragent.privacy.domain import Domain
 from meteragent.privacy.mechanism import matrix
 from meteragent.privacy.query import NAMED, Query, answer, query
 from tests.laws.private import Window, all_windows, breach, private, public, together

@@ -4,7 +4,8 @@ from decimal import Decimal
 import pytest
 
 from meteragent.errors import InvalidSetting
-from meteragent.privacy.policy import question
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.policy import policy_of, question
 from tests.given import SECOND, policy
 
 
@@ -20,6 +21,29 @@ def test_a_window_needs_at_least_its_share_of_readings(
 
 
 AVERAGE = question("avg", 1, 100)
+
+
+def test_only_a_finer_resolution_makes_another_policy() -> None:
+    plain = policy(domain=Domain(0, 1000, 10))
+    same, finer, finest = (
+        policy(domain=Domain(0, 1000, 10, resolution)) for resolution in ("10", "1", "0.1")
+    )
+    assert (same.id, same.digest, same) == (plain.id, plain.digest, plain)
+    assert len({plain.digest, finer.digest, finest.digest}) == 3
+    assert len({plain.id, finer.id, finest.id}) == 3
+    assert "resolution" not in plain.document()
+    assert finest.document()["resolution"] == "0.1"
+    for one in (plain, finer, finest):
+        assert policy_of(one.document()) == one
+        assert policy_of(one.document()).id == one.id
+
+
+@pytest.mark.parametrize("noise", ["independent", "joint"])
+def test_noise_that_goes_too_far_on_a_fine_grid_is_refused(noise: str) -> None:
+    asked = question("avg", 1, 500), question("max", 1, 500)
+    policy(questions=asked, domain=Domain(0, 24_000, 10, 2), noise=noise)
+    with pytest.raises(InvalidSetting, match="write a larger resolution, or a larger epsilon"):
+        policy(questions=asked, domain=Domain(0, 24_000, 10, "0.1"), noise=noise)
 
 
 @pytest.mark.parametrize(
