@@ -10,6 +10,7 @@ POLICY = {
     "hop": ("5m", "distance between the starts of two windows"),
     "grace": ("30s", "how long a window waits for late readings"),
     "idle": ("5m", "how much longer it waits for a silent meter"),
+    "delay": ("36h", "how late readings come by habit, in place of idle"),
     "minimum": ("0W", "lowest reading"),
     "maximum": ("24kW", "highest reading"),
     "step": ("10W", "grid of readings between the two"),

@@ -65,7 +65,11 @@ def run(arguments: Namespace) -> Exit:
                 _say(job.totals.words())
             raise
     hints = _hints(job.totals, by_meter=arguments.by_meter)
-    warnings = (*advice.of_unevenness(job.held), *advice.of_ids(job.lookalikes))
+    warnings = (
+        *advice.of_lateness(job.totals.late, job.totals.readings),
+        *advice.of_unevenness(job.held),
+        *advice.of_ids(job.lookalikes),
+    )
     for line in (job.totals.words(), *hints, *warnings):
         _say(line)
     return Exit.OK

@@ -89,6 +89,12 @@ class PolicySettings(Settings):
     idle: Duration = setting(
         "How much longer it waits for silent meters: for all, if presence is private.", default="5m"
     )
+    delay: SomeTime | None = setting(
+        "How late readings come by habit, where a head-end collects once a day or so: windows then "
+        "wait for silent meters as long, in place of `idle`.",
+        '"36h"',
+        default=None,
+    )
     minimum: Power = setting(
         "The lowest reading; lower ones count as this. Negative for export.", default="0W"
     )
@@ -193,7 +199,7 @@ class PolicySettings(Settings):
             interval=self.interval,
             hop=self.hop or self.window,
             grace=self.grace,
-            idle=self.idle,
+            idle=self.delay or self.idle,
             budget=self._budget(),
             horizon=self.horizon,
             min_coverage=self._coverage(),
@@ -216,6 +222,8 @@ class PolicySettings(Settings):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "PolicySettings":
+        if self.delay and "idle" in self.model_fields_set:
+            refuse([InvalidSetting("delay", "stands in place of idle", "leave out one of the two")])
         if self.budget is None:
             refuse(_found_by(self._domain, self._questions, self._fill))
         elif self.share is not None:

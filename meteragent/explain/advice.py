@@ -131,6 +131,15 @@ def of_unevenness(held: Counter[int]) -> Iterator[str]:
         )
 
 
+def of_lateness(late: int, in_time: int) -> Iterator[str]:
+    """Where most readings came when their windows had closed."""
+    if late > in_time:
+        yield (
+            f"{late:,} of {late + in_time:,} readings came late, and are thrown away: where a "
+            "head-end collects once a day or so, set delay, for example to 36h"
+        )
+
+
 def of_ids(lookalikes: int) -> Iterator[str]:
     """Where ids are told apart that are probably one meter's."""
     if lookalikes:

@@ -26,6 +26,7 @@ from meteragent.watch.series import STATES, Series
 from meteragent.watch.watched import Watched
 
 HOUR = 3600.0
+MOST_LATE = "most readings came late: where that is their habit, set delay in the policy"
 _STEADY = {State.RUNNING, State.COMMITTING}
 
 _log = structlog.get_logger()
@@ -46,12 +47,15 @@ class Monitor:
             {g.name: [asked.query.name for asked in g.policy.questions] for g in guarantees},
             {g.name: g.losses for g in guarantees},
         )
+        self.series.last_record.set(wall())
         self.presence_is_public = all(g.policy.presence == "public" for g in guarantees)
         self._uncommitted: dict[int, deque[e.WindowsDecided]] = {}
         """Of each partition, what waits for its commit."""
         self._late = 0
         """Readings that came late and of which nothing was said yet: it is said at once, and then
         once an hour with what has come since."""
+        self._in_time = 0
+        """Readings that did not, since."""
         self._late_due = 0.0
         self._agent: Watched | None = None
         self.fleet = Balances(self._pipelines, clock=wall)
@@ -91,16 +95,21 @@ class Monitor:
         for reason, count in event.rejects.items():
             self.series.rejects.labels(reason.value).inc(count)
         now = self._wall()
+        if event.records:
+            self.series.last_record.set(now)
         self.recent.bin(now).records += event.records
         if self.presence_is_public:  # else which slots hold a reading is a secret
             self.series.readings.labels("late").inc(event.late)
             self.series.readings.labels("accepted").inc(event.accepted)
             self.series.readings.labels("duplicate").inc(event.duplicate)
             self.recent.bin(now).late += event.late
+            self.recent.bin(now).in_time += event.accepted
             self._late += event.late
+            self._in_time += event.accepted
         if self._late and now >= self._late_due:
-            _log.warning("readings came late", readings=self._late)
-            self._late, self._late_due = 0, now + HOUR
+            most = self._late > self._in_time
+            _log.warning(MOST_LATE if most else "readings came late", readings=self._late)
+            self._late, self._in_time, self._late_due = 0, 0, now + HOUR
         else:
             rejects = sum(event.rejects.values())
             _log.debug(

@@ -71,6 +71,12 @@ class Series:
             "rejects", "Records rejected whole.", reason=[r.value for r in Reason]
         )
 
+        self.last_record = Gauge(
+            "meteragent_last_record_timestamp_seconds",
+            "When the last record was read; before the first one, when the agent began.",
+            registry=self.registry,
+        )
+
     def _windows(self, queries: Mapping[str, Values], charges: Mapping[str, Values]) -> None:
         self.closed = self._counter("windows_closed", "Windows decided.", policy=queries)
         self.windows_released = self._counter(

@@ -131,6 +131,20 @@ def test_the_input_must_be_kept_until_the_last_window_closes(directory: Path) ->
     assert read(directory, text).retention == 86_400_000 + 30_000 + 3_600_000
 
 
+def test_a_delay_by_habit_is_how_long_windows_wait_for_the_silent(directory: Path) -> None:
+    [policy] = read(directory, POLICY + 'delay = "36h"\n').policies
+    assert policy.idle == 36 * 3_600_000
+    waiting = read(directory, POLICY + 'idle = "36h"\n').policies[0]
+    assert policy.document() == waiting.document()
+    assert read(directory, POLICY + 'delay = "36h"\n').retention > 36 * 3_600_000
+
+
+def test_a_delay_beside_idle_is_refused(directory: Path) -> None:
+    assert refusals(directory, POLICY + 'delay = "36h"\nidle = "5m"\n') == [
+        "policy[0].delay: stands in place of idle; leave out one of the two"
+    ]
+
+
 def test_paths_are_relative_to_the_file(directory: Path) -> None:
     text = '[agent]\nkey_file = "keys/noise.key"\n[http]\ncert_file = "/a"\nkey_file = "b"\n'
     config = read(directory, text + POLICY)

@@ -31,6 +31,7 @@ OTHERWISE = {
     "hop": "5m",
     "grace": "7s",
     "idle": "9m",
+    "delay": "9m",
     "minimum": "-10W",
     "maximum": "9kW",
     "step": "20W",
