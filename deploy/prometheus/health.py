@@ -174,9 +174,9 @@ ALERTS = (
         ("job",),
         "No readings come in",
         "The agents of {{ $labels.job }} have read nothing for {{ $value | humanizeDuration }}.",
-        "The input topic is silent, or no partition is assigned to anybody: for half an hour, or for "
-        "as long as a policy waits for silent meters (`grace` and `idle`, or `delay`), if that is "
-        "longer.",
+        "The input topic is silent, or no partition is assigned to anybody: for half an hour, or "
+        "for as long as a policy waits for silent meters (`grace` and `idle`, or `delay`), if that "
+        "is longer.",
         (
             "Is `meteragent_ready` 1? If not, look at the other alerts first.",
             "Does the head-end write to the topic that `kafka.input` names?",
@@ -222,8 +222,8 @@ ALERTS = (
         "Windows then hold fewer readings than were sent, or are withheld as too thin.",
         (
             (
-                "Does the head-end deliver late by habit, for example once a day? Then write "
-                '`delay = "36h"` in the policy, and see that the input is kept for longer than that.'
+                "Does the head-end deliver late by habit, for example once a day? Then write `delay "
+                '= "36h"` in the policy, and see that the input is kept for longer than that.'
             ),
             (
                 "Has one meter, or a gateway, a clock that is ahead? It closes windows of its own "

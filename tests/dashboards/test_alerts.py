@@ -236,14 +236,14 @@ def expected(alert: Alert, case: Case) -> dict[str, Any]:
     return {"exp_labels": labels, "exp_annotations": annotations}
 
 
-def test(given: Series, firing: dict[str, Case]) -> dict[str, Any]:
-    """One of promtool's tests: exactly these alerts fire."""
+def test(given: Series, firing: dict[str, Case], at: int = MINUTES) -> dict[str, Any]:
+    """One of promtool's tests: exactly these alerts fire, so many minutes in."""
     return {
         "interval": "1m",
         "input_series": [{"series": name, "values": values} for name, values in given.items()],
         "alert_rule_test": [
             {
-                "eval_time": f"{MINUTES}m",
+                "eval_time": f"{at}m",
                 "alertname": name,
                 "exp_alerts": [expected(alert, firing[name])] if name in firing else [],
             }
@@ -265,10 +265,11 @@ def promtool(*arguments: str | Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def judged(tests: list[dict[str, Any]], tmp_path: Path) -> tuple[int, str]:
+def judged(tests: list[dict[str, Any]], tmp_path: Path, each: int = 1) -> tuple[int, str]:
+    """What promtool makes of them, if rules are looked at every so many minutes."""
     document = {
         "rule_files": [str(HERE / "rules.yml"), str(HERE / "alerts.yml")],
-        "evaluation_interval": "1m",
+        "evaluation_interval": f"{each}m",
         "tests": tests,
     }
     (tmp_path / "tests.yml").write_text(json.dumps(document))  # JSON is YAML
