@@ -222,8 +222,8 @@ ALERTS = (
         "Windows then hold fewer readings than were sent, or are withheld as too thin.",
         (
             (
-                "Does the head-end deliver late by habit, for example once a day? Then write `delay "
-                '= "36h"` in the policy, and see that the input is kept for longer than that.'
+                "Does the head-end deliver late by habit, for example once a day? Then write "
+                '`delay = "36h"` in the policy, and see that the input is kept for as long.'
             ),
             (
                 "Has one meter, or a gateway, a clock that is ahead? It closes windows of its own "

@@ -17,8 +17,8 @@ ALERTS = (
         "A privacy budget is about to run out",
         "Under {{ $labels.policy }} one meter in ten cannot pay for its next window within "
         "{{ $value | humanizeDuration }}.",
-        "At the present rate the budget of a tenth of the meters is spent within the hour, or before "
-        "the next window, where these are longer. Then "
+        "At the present rate the budget of a tenth of the meters is spent within the hour, or "
+        "before the next window, where windows are longer. Then "
         "their windows are withheld, or lose their later queries, until old spending leaves the "
         "horizon. The promise holds in any case; the data get gaps.",
         (

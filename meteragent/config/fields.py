@@ -28,6 +28,10 @@ _TEXT = re.compile(r"[^\x00-\x1f\x7f]{1,255}")
 _CREDENTIAL_NAME = re.compile(r"[\w.@-]{1,255}", re.ASCII)
 
 
+_OURS = {"size": "window", "costs": "queries"}
+"""The core's names -> those of the settings."""
+
+
 class Settings(BaseModel):
     """A table of the configuration: frozen, complete, and closed to unknown settings."""
 
@@ -56,6 +60,20 @@ def refuse(refusals: list[InvalidSetting]) -> None:
     """Raise all of them at once, if there is one."""
     if refusals:
         raise BadSetting(list({str(refusal): refusal for refusal in refusals}.values()))
+
+
+def found_by(*checks: Callable[[], object]) -> list[InvalidSetting]:
+    """What all of these checks refuse, in the settings' names."""
+    found: list[InvalidSetting] = []
+    for check in checks:
+        try:
+            check()
+        except BadSetting as refused:
+            found += refused.refusals
+        except InvalidSetting as error:
+            field = _OURS.get(error.field, error.field)
+            found.append(InvalidSetting(field, error.problem, error.instead))
+    return found
 
 
 def _kind(read: Callable[[str, Any], object]) -> BeforeValidator:

@@ -1,6 +1,6 @@
 """The `[[policy]]` tables: which meters, what is released of them, and at what price."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property, partial
 from typing import Annotated, Literal
@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, PrivateAttr, model_validator
 
 from meteragent.config.fields import (
-    BadSetting,
     Duration,
     Exact,
     Name,
@@ -16,6 +15,7 @@ from meteragent.config.fields import (
     Settings,
     SomeTime,
     TopicName,
+    found_by,
     refuse,
     setting,
 )
@@ -39,9 +39,6 @@ from meteragent.privacy.query import query
 from meteragent.privacy.terms import JOINT
 
 PUBLIC_COVERAGE = Decimal("0.8")
-_OURS = {"size": "window", "costs": "queries"}
-"""The core's names -> those of the settings."""
-
 
 LEFT_TO_THE_ACCOUNT = object()
 """As a `budget`: what no file can write, and stands where there is a `[budget]`."""
@@ -225,13 +222,13 @@ class PolicySettings(Settings):
         if self.delay and "idle" in self.model_fields_set:
             refuse([InvalidSetting("delay", "stands in place of idle", "leave out one of the two")])
         if self.budget is None:
-            refuse(_found_by(self._domain, self._questions, self._fill))
+            refuse(found_by(self._domain, self._questions, self._fill))
         elif self.share is not None:
             refuse([InvalidSetting("share", "is a share of no [budget]", "leave it out")])
         else:
-            refuse(_found_by(self._domain, self._questions, self._budget, self._fill))
-            refuse(_found_by(lambda: self.policy))
-            refuse(_found_by(self._afford))
+            refuse(found_by(self._domain, self._questions, self._budget, self._fill))
+            refuse(found_by(lambda: self.policy))
+            refuse(found_by(self._afford))
         return self
 
     def with_share(self, nano: int, *, radius: Decimal, horizon: int) -> "PolicySettings":
@@ -242,7 +239,7 @@ class PolicySettings(Settings):
         own = {"budget": epsilon_at(nano, self.radius), "horizon": horizon}
         resolved = type(self).model_construct(**dict(self) | own)
         resolved._share = nano  # noqa: SLF001 - the same class
-        for error in _found_by(lambda: resolved.policy):
+        for error in found_by(lambda: resolved.policy):
             raise error
         least = resolved.policy.terms.least
         if least > nano:
@@ -279,7 +276,7 @@ class PolicySettings(Settings):
 
     def _questions(self) -> tuple[Question, ...]:
         asking = [partial(self._question, i) for i in range(len(self.queries))]
-        refuse(_found_by(*asking))
+        refuse(found_by(*asking))
         return tuple(ask() for ask in asking)
 
     def _question(self, index: int) -> Question:
@@ -309,17 +306,3 @@ class PolicySettings(Settings):
             raise InvalidSetting(
                 "budget", "does not cover one window", f'write at least "{enough:f}"'
             )
-
-
-def _found_by(*checks: Callable[[], object]) -> list[InvalidSetting]:
-    """What all of these checks refuse, in the settings' names."""
-    found: list[InvalidSetting] = []
-    for check in checks:
-        try:
-            check()
-        except BadSetting as refused:
-            found += refused.refusals
-        except InvalidSetting as error:
-            field = _OURS.get(error.field, error.field)
-            found.append(InvalidSetting(field, error.problem, error.instead))
-    return found

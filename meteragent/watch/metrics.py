@@ -26,7 +26,6 @@ from meteragent.watch.series import STATES, Series
 from meteragent.watch.watched import Watched
 
 HOUR = 3600.0
-MOST_LATE = "most readings came late: where that is their habit, set delay in the policy"
 _STEADY = {State.RUNNING, State.COMMITTING}
 
 _log = structlog.get_logger()
@@ -107,8 +106,10 @@ class Monitor:
             self._late += event.late
             self._in_time += event.accepted
         if self._late and now >= self._late_due:
-            most = self._late > self._in_time
-            _log.warning(MOST_LATE if most else "readings came late", readings=self._late)
+            if self._late > self._in_time:
+                _log.warning("most readings came late: is delay to be set?", readings=self._late)
+            else:
+                _log.warning("readings came late", readings=self._late)
             self._late, self._in_time, self._late_due = 0, 0, now + HOUR
         else:
             rejects = sum(event.rejects.values())
