@@ -1,9 +1,9 @@
 """Rates of what moves once a window: over two windows of the policy, however long they are.
 
 A counter of daily windows moves once a day: its rate over a quarter of an hour is nothing but for
-that one quarter, and a ratio of two such rates is no number. PromQL takes no range from a series, so
-each policy is looked at over the shortest of a few ranges that holds two of its hops. What is kept
-for a shorter time (15 days, unless Prometheus is told otherwise) is looked at as far as it goes.
+that one quarter, and a ratio of two such rates is no number. PromQL takes no range from a series:
+so each policy is looked at over the shortest of a few ranges that holds two of its hops. What is
+kept for a shorter time (15 days, unless set otherwise) is looked at as far as it goes.
 """
 
 HOP = "meteragent_policy_hop_seconds"

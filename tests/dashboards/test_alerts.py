@@ -236,23 +236,28 @@ def expected(alert: Alert, case: Case) -> dict[str, Any]:
     return {"exp_labels": labels, "exp_annotations": annotations}
 
 
-def test(given: Series, firing: dict[str, Case], at: int = MINUTES) -> dict[str, Any]:
-    """One of promtool's tests: exactly these alerts fire, so many minutes in."""
+def test(given: Series, firing: dict[str, Case]) -> dict[str, Any]:
+    """One of promtool's tests: exactly these alerts fire."""
+    return asked_at(MINUTES, given, firing)
+
+
+test.__test__ = False  # type: ignore[attr-defined]
+
+
+def asked_at(minutes: int, given: Series, firing: dict[str, Case]) -> dict[str, Any]:
+    """One that is asked so many minutes in."""
     return {
         "interval": "1m",
         "input_series": [{"series": name, "values": values} for name, values in given.items()],
         "alert_rule_test": [
             {
-                "eval_time": f"{at}m",
+                "eval_time": f"{minutes}m",
                 "alertname": name,
                 "exp_alerts": [expected(alert, firing[name])] if name in firing else [],
             }
             for name, alert in NAMES.items()
         ],
     }
-
-
-test.__test__ = False  # type: ignore[attr-defined]
 
 
 def promtool(*arguments: str | Path) -> tuple[int, str]:

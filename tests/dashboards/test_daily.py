@@ -1,4 +1,4 @@
-"""Windows of a day, from a head-end that collects once a day: alerts fire, and panels are not empty.
+"""Windows of a day, of a head-end that collects once a day: alerts fire, panels are not empty.
 
 Readings come at ten; there is a sample every four minutes.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deploy.grafana.dashboards import ALL
 from deploy.grafana.source import filled
-from tests.dashboards.test_alerts import HOME, ON, Case, Series, judged, series, test, well
+from tests.dashboards.test_alerts import HOME, ON, Case, Series, asked_at, judged, series, well
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,9 +81,9 @@ DAILY = {
 
 def test_where_readings_come_once_a_day_alerts_fire_and_nothing_else_does(tmp_path: Path) -> None:
     """In the evening, ten hours after what came last; all that is well is silent at noon too."""
-    tests = [test(well_by_the_day(), {}, at) for at in (EVENING - 8 * 60, EVENING)]
+    tests = [asked_at(at, well_by_the_day(), {}) for at in (EVENING - 8 * 60, EVENING)]
     for name, case in DAILY.items():
-        tests.append(test(well_by_the_day(changed=case.series), {name: case}, EVENING))
+        tests.append(asked_at(EVENING, well_by_the_day(changed=case.series), {name: case}))
     code, said = judged([{**one, "interval": f"{EACH}m"} for one in tests], tmp_path, EACH)
     assert code == 0, said
 
