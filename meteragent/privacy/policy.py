@@ -17,9 +17,10 @@ from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import nano, per_watt_text
 from meteragent.privacy.mechanism import Mechanism, decay, shared
 from meteragent.privacy.order import is_ordered
-from meteragent.privacy.query import query
+from meteragent.privacy.query import Query, query
 from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT, Charge, Terms
+from meteragent.privacy.units import format_duration
 from meteragent.privacy.windows import Some, Windows
 
 RELEASE_SCHEMA = "meteragent.release/2"
@@ -113,19 +114,42 @@ class Policy:
 
     def _refuse_what_is_not_kept(self) -> None:
         """Long windows are kept as sums and extremes."""
-        if self.keeps_slots and self.panes.size < self.size and self.slots > MOST_KEPT:
-            name = next(q.query.name for q in self.questions if q.query.needs_slots)
-            raise InvalidSetting(
-                "queries",
-                f"asks {name} of {self.slots} readings, and no more than {MOST_KEPT} are kept "
-                "one by one",
-                "ask avg, min or max, or write shorter windows",
-            )
+        several = self.panes.size < self.size
+        for asked in (question.query for question in self.questions):
+            if asked.part:
+                self._refuse_crooked_parts(asked)
+            many = self.size // (asked.part or self.interval)
+            if asked.needs_slots and several and many > MOST_KEPT:
+                kept = "averages" if asked.part else "readings"
+                longer = "longer parts" if asked.part else f"{asked.name}(15m)"
+                raise InvalidSetting(
+                    "queries",
+                    f"asks {asked.name} of {many} {kept}, and no more than {MOST_KEPT} are kept "
+                    "one by one",
+                    f"ask {longer}, avg, min or max, or write shorter windows",
+                )
+
+    def _refuse_crooked_parts(self, asked: Query) -> None:
+        pane, part = self.panes.size, asked.part
+        if not self.windows.is_cut_by(part) or (pane % part and part % pane):
+            problem = f"asks {asked.name}: such parts do not divide windows and their panes"
+            raise InvalidSetting("queries", problem, f'write parts of "{format_duration(pane)}"')
+        if part % self.interval:
+            problem = f"asks {asked.name}: such parts are no whole number of intervals"
+            raise InvalidSetting("queries", problem, f'write parts of "{format_duration(pane)}"')
+        if self.fill_limit:
+            problem = f"asks {asked.name}, and averages of parts are not filled"
+            raise InvalidSetting("queries", problem, "leave fill out, or ask avg, min or max")
 
     @property
-    def keeps_slots(self) -> bool:
-        """Whether its queries need every reading of a window."""
-        return any(asked.query.needs_slots for asked in self.questions)
+    def parts(self) -> list[int]:
+        """Of which parts of windows averages are asked for, by their lengths."""
+        return sorted({asked.query.part for asked in self.questions} - {0})
+
+    def keeps_slots(self, part: int = 0) -> bool:
+        """Whether its queries need every reading of a window, or the average of every such part."""
+        queries = (question.query for question in self.questions)
+        return any(asked.needs_slots for asked in queries if asked.part == part)
 
     @property
     def slots(self) -> int:

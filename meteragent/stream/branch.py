@@ -9,11 +9,11 @@ from meteragent.privacy.domain import ABSENT, Levels, Watts
 from meteragent.privacy.entropy import NoiseKey, Tags
 from meteragent.privacy.fill import carried
 from meteragent.privacy.ledger import NEVER, Ledger
-from meteragent.privacy.query import Sums
+from meteragent.privacy.query import Sums, averages
 from meteragent.privacy.release import Releaser
 from meteragent.stream.closed import Closed
 from meteragent.stream.fold_record import Folded, FoldShape
-from meteragent.stream.folds import Decided, Folds
+from meteragent.stream.folds import Contents, Decided, Folds, some_of
 from meteragent.stream.meters import Assigned
 from meteragent.stream.panes import Store
 from meteragent.stream.releases import Releases, Withheld
@@ -104,11 +104,10 @@ class Branch:
         `tags` are those of all rows.
         """
         starts = self.policy.windows.start(decided.windows)
-        contents = decided.contents
-        if not isinstance(contents, Sums):
-            contents = carried(contents, self.policy.carried)
-        present = _present(contents)
-        granted, withheld = self._pay(decided, starts, _held(contents))
+        contents = self._filled(decided.contents)
+        readings = contents[0]
+        present = _present(readings)
+        granted, withheld = self._pay(decided, starts, _held(readings))
         values, unbiased = self._release(decided.rows, contents, tags, starts, granted)
         return Releases(
             self.policy,
@@ -116,11 +115,23 @@ class Branch:
             starts,
             granted,
             withheld.tolist(),
-            _held(contents),
+            _held(readings),
             present,
             values,
             unbiased,
         )
+
+    def _filled(self, contents: Contents) -> Contents:
+        """With gaps filled where slots are kept, and averages of parts where windows are panes."""
+        readings = contents[0]
+        if isinstance(readings, Sums):
+            return contents
+        filled = carried(readings, self.policy.carried)
+        found: dict[int, Levels | Sums] = {**contents, 0: filled}
+        for part in self.policy.parts:
+            if part not in found:
+                found[part] = averages(filled, part // self.policy.interval)
+        return found
 
     def _pay(self, decided: Decided, starts: Integers, held: Integers) -> tuple[Integers, Integers]:
         """How many queries of each window are paid for, and why not all of them.
@@ -150,7 +161,7 @@ class Branch:
     def _release(
         self,
         rows: Integers,
-        contents: Levels | Sums,
+        contents: Contents,
         tags: Tags,
         starts: Integers,
         granted: Integers,
@@ -160,9 +171,8 @@ class Branch:
         unbiased = values.copy()
         paid = np.flatnonzero(granted)
         if len(paid):
-            chosen = contents.where(paid) if isinstance(contents, Sums) else contents[paid]
             values[paid], unbiased[paid] = self._releaser.release(
-                tags[rows[paid]], starts[paid], chosen, granted[paid]
+                tags[rows[paid]], starts[paid], some_of(contents, paid), granted[paid]
             )
         return values, unbiased
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.fill import carried
-from meteragent.privacy.query import Sums, answer, answer_sums
+from meteragent.privacy.query import Sums, answer
 from meteragent.privacy.question import question
+from meteragent.privacy.units import format_duration
 from meteragent.stream.closed import Closed, Tally
 from meteragent.stream.folds import Folds
 from meteragent.stream.order import Course
@@ -38,7 +39,12 @@ def policies(draw: st.DrawFn) -> Policy:
     interval = draw(st.sampled_from([1, 2, 10])) * SECOND
     pane, many = draw(st.sampled_from([1, 1, 2, 3])), draw(st.integers(2, 6))
     hop = draw(st.integers(1, many))
+    filled = draw(st.sampled_from([0, 0, 1, 3, 100]))
     names = ["avg", "min", "max", *(["median"] if draw(st.booleans()) else [])]
+    parts = [1, pane, *(n * pane for n in range(2, many) if many % n == hop % n == 0)]
+    for part in () if filled else draw(st.lists(st.sampled_from(parts), max_size=2, unique=True)):
+        asked = draw(st.sampled_from([["max"], ["median"], ["min", "median"]]))
+        names += [f"{name}({format_duration(part * interval)})" for name in asked]
     made = partial(
         policy,
         domain=Domain(0, 100, 1),
@@ -49,22 +55,22 @@ def policies(draw: st.DrawFn) -> Policy:
         grace=draw(st.integers(0, 25)) * SECOND,
         idle=draw(st.integers(0, 40)) * SECOND,
         presence=draw(st.sampled_from(["public", "private"])),
-        fill_limit=draw(st.sampled_from([0, 0, 1, 3, 100])) * interval,
+        fill_limit=filled * interval,
     )
     with patch("meteragent.privacy.windows.LEAST_PANE", pane * interval):
         rules = made()
-    assume(rules.panes.size < rules.size)
+        assume(rules.panes.size == pane * interval)
     return rules
 
 
 def answers(rules: Policy, decided: Decided) -> list[Answer]:
     """What is answered, as the twin says it."""
     asked = tuple(q.query for q in rules.questions)
-    if isinstance(contents := decided.contents, Sums):
-        held, levels = contents.present, answer_sums(asked, contents)
-    else:
-        filled = carried(contents, rules.carried)
-        held, levels = np.count_nonzero(filled >= 0, axis=1), answer(asked, filled)
+    contents = decided.contents
+    if not isinstance(slots := contents[0], Sums):
+        contents = {**contents, 0: (slots := carried(slots, rules.carried))}
+    held = slots.present if isinstance(slots, Sums) else np.count_nonzero(slots >= 0, axis=1)
+    levels = answer(asked, contents)
     columns = (decided.rows, decided.windows, held)
     return [
         (*numbers, tuple(found) if numbers[2] else ())

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from meteragent.privacy.policy import Policy
+from meteragent.privacy.query import Query
 from tests.twins.queries import average, percentile
 
 Answer = tuple[int, int, int, tuple[int, ...]]
@@ -41,32 +42,46 @@ class WholeWindows:
         found = []
         while windows.end(window) <= until * pane:
             if windows.end(window) > meter.over * pane:
-                present = self.content(meter, window)
-                if present or self.policy.presence == "private":
-                    found.append((row, window, len(present), self.answers(present)))
+                slots = self.content(meter, window)
+                held = len(slots) - slots.count(None)
+                if held or self.policy.presence == "private":
+                    found.append((row, window, held, self.answers(slots)))
             window += 1
         meter.over = max(meter.over, until)
         return found
 
-    def content(self, meter: Meter, window: int) -> list[int]:
+    def content(self, meter: Meter, window: int) -> list[int | None]:
         """What its slots hold, those that are filled among them."""
         begin = window * self.policy.hop // self.policy.interval
-        present, last = [], None
+        slots: list[int | None] = []
+        last = None
         for slot in range(begin, begin + self.policy.slots):
             if slot in meter.cells:
                 last = slot
-            if last is not None and slot - last <= self.policy.carried:
-                present.append(meter.cells[last])
-        return present
+            known = last is not None and slot - last <= self.policy.carried
+            slots.append(meter.cells[last] if last is not None and known else None)
+        return slots
 
-    def answers(self, present: list[int]) -> tuple[int, ...]:
+    def answers(self, slots: list[int | None]) -> tuple[int, ...]:
         """One for each query; those of an empty window are of no meaning."""
-        if not present:
+        if all(slot is None for slot in slots):
             return ()
-        named: dict[str, Callable[[Sequence[int]], int]] = {
-            "avg": average,
-            "min": min,
-            "max": max,
-            "median": percentile(Fraction(50)),
-        }
-        return tuple(named[asked.query.name](present) for asked in self.policy.questions)
+        return tuple(self.answer(asked.query, slots) for asked in self.policy.questions)
+
+    def answer(self, query: Query, slots: list[int | None]) -> int:
+        """Of readings, or of the averages of parts."""
+        if query.part:
+            many = query.part // self.policy.interval
+            parts = (slots[first : first + many] for first in range(0, len(slots), many))
+            held = ([slot for slot in part if slot is not None] for part in parts)
+            slots = [average(part) for part in held if part]
+        of = query.name.partition("(")[0]
+        return NAMED[of]([slot for slot in slots if slot is not None])
+
+
+NAMED: dict[str, Callable[[Sequence[int]], int]] = {
+    "avg": average,
+    "min": min,
+    "max": max,
+    "median": percentile(Fraction(50)),
+}
