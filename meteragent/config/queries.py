@@ -12,8 +12,9 @@ class AskedQuery(Settings):
     """One of the `queries`; a name alone means `{ query = NAME }`."""
 
     query: str = setting(
-        '`"avg"`, `"min"`, `"median"`, `"max"`, a percentile such as `"p95"`, or `"reading"`, '
-        "which releases every slot and costs as often.",
+        '`"avg"`, `"min"`, `"median"`, `"max"`, a percentile such as `"p95"`; all but the '
+        'first also of the averages of parts, as `"max(15m)"`; or `"reading"`, which releases '
+        "every slot and costs as often.",
         '"avg"',
     )
     epsilon: Exact | None = setting(

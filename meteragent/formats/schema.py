@@ -22,7 +22,9 @@ Schema = dict[str, Any]
 READING_SCHEMA = "meteragent.reading/1"
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
-_QUERY = {"pattern": rf"^({'|'.join(NAMED)}|p(0|[1-9][0-9]?)(\.[0-9]{{1,6}})?)$"}
+_PERCENTILE = r"p(0|[1-9][0-9]?)(\.[0-9]{1,6})?"
+_OF_PARTS = rf"(min|median|max|{_PERCENTILE})\(([0-9]+(d|h|m|s|ms))+\)"
+_QUERY = {"pattern": rf"^({'|'.join(NAMED)}|{_PERCENTILE}|{_OF_PARTS})$"}
 _CHARGE = {"anyOf": [_QUERY, {"const": JOINT}]}
 _DECIMAL = {"type": "string", "pattern": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"}
 _POSITIVE = {"type": "string", "pattern": r"^(0|[1-9][0-9]*)(\.[0-9]+)?$"}

@@ -14,11 +14,13 @@ from meteragent.errors import InvalidSetting
 from meteragent.privacy import joint
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.exact import NANO, decimal, nano, per_watt_text
+from meteragent.privacy.exact import nano, per_watt_text
 from meteragent.privacy.mechanism import Mechanism, refuse, shared
 from meteragent.privacy.order import is_ordered
 from meteragent.privacy.query import Query, query
+from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT, Charge, Terms
+from meteragent.privacy.units import format_duration
 from meteragent.privacy.windows import Some, Windows
 
 RELEASE_SCHEMA = "meteragent.release/2"
@@ -37,39 +39,6 @@ Presence = Literal["public", "private"]
 OnExhausted = Literal["suppress", "partial"]
 HowMany = Literal["classes", "exact", "none"]
 Noise = Literal["independent", "joint"]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A query and the loss per watt, in whole nano-units, of each of its answers."""
-
-    query: Query
-    nano: int
-
-    @property
-    def epsilon(self) -> str:
-        """The exact loss per watt, as it is published."""
-        return per_watt_text(self.nano)
-
-
-def question(name: str, epsilon: Decimal | int | str, radius: Decimal | int | str) -> Question:
-    """Ask `name` with odds within `exp(epsilon)` for worlds `radius` watts apart."""
-    return Question(query(name), per_watt("epsilon", epsilon, radius))
-
-
-def per_watt(field: str, loss: Decimal | int | str, radius: Decimal | int | str) -> int:
-    """A loss at a radius, as whole nano-units per watt, rounded down once and for all."""
-    numerator, denominator = decimal(field, loss).as_integer_ratio()
-    watts = decimal("radius", radius, example="100")
-    if watts <= 0:
-        raise InvalidSetting("radius", "must be positive", 'write for example "100W"')
-    over, under = watts.as_integer_ratio()
-    units = numerator * under * NANO // (denominator * over)
-    if units <= 0:
-        raise InvalidSetting(
-            field, "is below 0.000000001 per watt of radius", 'write for example "1"'
-        )
-    return units
 
 
 @dataclass(frozen=True)
@@ -147,22 +116,42 @@ class Policy:
 
     def _refuse_what_is_not_kept(self) -> None:
         """Long windows are kept as sums and extremes."""
-        if not self.keeps_slots or self.panes.size == self.size or self.slots <= MOST_KEPT:
-            return
-        problem = f"of {self.slots} readings, and no more than {MOST_KEPT} are kept one by one"
+        several = self.panes.size < self.size
+        for asked in (question.query for question in self.questions):
+            if asked.part:
+                self._refuse_crooked_parts(asked)
+            many = self.size // (asked.part or self.interval)
+            if asked.needs_slots and several and many > MOST_KEPT:
+                kept = "averages" if asked.part else "readings"
+                longer = "longer parts" if asked.part else f"{asked.name}(15m)"
+                raise InvalidSetting(
+                    "queries",
+                    f"asks {asked.name} of {many} {kept}, and no more than {MOST_KEPT} are kept "
+                    "one by one",
+                    f"ask {longer}, avg, min or max, or write shorter windows",
+                )
+
+    def _refuse_crooked_parts(self, asked: Query) -> None:
+        pane, part = self.panes.size, asked.part
+        if not self.windows.is_cut_by(part) or (pane % part and part % pane):
+            problem = f"asks {asked.name}: such parts do not divide windows and their panes"
+            raise InvalidSetting("queries", problem, f'write parts of "{format_duration(pane)}"')
+        if part % self.interval:
+            problem = f"asks {asked.name}: such parts are no whole number of intervals"
+            raise InvalidSetting("queries", problem, f'write parts of "{format_duration(pane)}"')
         if self.fill_limit:
-            raise InvalidSetting(
-                "fill_limit", f"fills windows {problem}", "leave it out, or write shorter windows"
-            )
-        name = next(q.query.name for q in self.questions if q.query.needs_slots)
-        raise InvalidSetting(
-            "queries", f"asks {name} {problem}", "ask avg, min or max, or write shorter windows"
-        )
+            problem = f"asks {asked.name}, and averages of parts are not filled"
+            raise InvalidSetting("queries", problem, "leave fill out, or ask avg, min or max")
 
     @property
-    def keeps_slots(self) -> bool:
-        """Whether its queries, or what fills gaps, need every reading of a window."""
-        return self.fill_limit > 0 or any(q.query.needs_slots for q in self.questions)
+    def parts(self) -> list[int]:
+        """Of which parts of windows averages are asked for, by their lengths."""
+        return sorted({asked.query.part for asked in self.questions} - {0})
+
+    def keeps_slots(self, part: int = 0) -> bool:
+        """Whether its queries need every reading of a window, or the average of every such part."""
+        queries = (question.query for question in self.questions)
+        return any(asked.needs_slots for asked in queries if asked.part == part)
 
     @property
     def slots(self) -> int:

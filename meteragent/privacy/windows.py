@@ -75,7 +75,11 @@ class Windows:
         """From the start of a window to the end of the last of so many in a row."""
         return self.ahead(count - 1) + self.size
 
-    # Panes.
+    # Panes and parts.
+
+    def is_cut_by(self, length: int) -> bool:
+        """Whether stretches of this length begin with each window, and end with it."""
+        return self.size % length == 0 and self.hop % length == 0 and self.start(0) % length == 0
 
     @property
     def panes(self) -> "Windows":

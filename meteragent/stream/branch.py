@@ -9,12 +9,13 @@ from meteragent.privacy.domain import ABSENT, Levels, Watts
 from meteragent.privacy.entropy import NoiseKey, Tags
 from meteragent.privacy.fill import carried
 from meteragent.privacy.ledger import NEVER, Ledger
-from meteragent.privacy.query import Sums
+from meteragent.privacy.query import Sums, averages
 from meteragent.privacy.release import Releaser
-from meteragent.stream.fold_record import Kept, Shape
-from meteragent.stream.folds import Decided, Folds
+from meteragent.stream.closed import Closed
+from meteragent.stream.fold_record import Folded, FoldShape
+from meteragent.stream.folds import Contents, Decided, Folds, some_of
 from meteragent.stream.meters import Assigned
-from meteragent.stream.panes import Closed, Store
+from meteragent.stream.panes import Store
 from meteragent.stream.releases import Releases, Withheld
 
 _COLUMNS = 4  # of a meter besides its slots and buckets: head, spent, released_until, next
@@ -49,14 +50,14 @@ class Branch:
         first = windows.start(windows.first_open(until[known]))
         self.store.go_on(rows[known], self.policy.panes.newest(first))
 
-    def kept(self, rows: Integers) -> Kept:
+    def kept(self, rows: Integers) -> Folded:
         """What goes into the ledger records of these rows, of windows that are not over."""
         digest, count = self.folds.shape
-        shape = Shape(self.share.mark, digest, count)
-        return Kept(shape, self.folds.until(rows), self.folds.state(rows))
+        shape = FoldShape(self.share.mark, digest, count)
+        return Folded(shape, self.folds.until(rows), self.folds.state(rows))
 
     def unfold(
-        self, rows: Integers, kept: list[Kept], known: Mask, alone: Mask, clock: int
+        self, rows: Integers, kept: list[Folded], known: Mask, alone: Mask, clock: int
     ) -> None:
         """Go on with the open windows of rows whose records hold this; what is lost, say so.
 
@@ -103,11 +104,10 @@ class Branch:
         `tags` are those of all rows.
         """
         starts = self.policy.windows.start(decided.windows)
-        contents = decided.contents
-        if not isinstance(contents, Sums):
-            contents = carried(contents, self.policy.carried)
-        present = _present(contents)
-        granted, withheld = self._pay(decided, starts, _held(contents))
+        contents = self._filled(decided.contents)
+        readings = contents[0]
+        present = _present(readings)
+        granted, withheld = self._pay(decided, starts, _held(readings))
         values, unbiased = self._release(decided.rows, contents, tags, starts, granted)
         return Releases(
             self.policy,
@@ -115,11 +115,23 @@ class Branch:
             starts,
             granted,
             withheld.tolist(),
-            _held(contents),
+            _held(readings),
             present,
             values,
             unbiased,
         )
+
+    def _filled(self, contents: Contents) -> Contents:
+        """With gaps filled where slots are kept, and averages of parts where windows are panes."""
+        readings = contents[0]
+        if isinstance(readings, Sums):
+            return contents
+        filled = carried(readings, self.policy.carried)
+        found: dict[int, Levels | Sums] = {**contents, 0: filled}
+        for part in self.policy.parts:
+            if part not in found:
+                found[part] = averages(filled, part // self.policy.interval)
+        return found
 
     def _pay(self, decided: Decided, starts: Integers, held: Integers) -> tuple[Integers, Integers]:
         """How many queries of each window are paid for, and why not all of them.
@@ -149,7 +161,7 @@ class Branch:
     def _release(
         self,
         rows: Integers,
-        contents: Levels | Sums,
+        contents: Contents,
         tags: Tags,
         starts: Integers,
         granted: Integers,
@@ -159,9 +171,8 @@ class Branch:
         unbiased = values.copy()
         paid = np.flatnonzero(granted)
         if len(paid):
-            chosen = contents.where(paid) if isinstance(contents, Sums) else contents[paid]
             values[paid], unbiased[paid] = self._releaser.release(
-                tags[rows[paid]], starts[paid], chosen, granted[paid]
+                tags[rows[paid]], starts[paid], some_of(contents, paid), granted[paid]
             )
         return values, unbiased
 

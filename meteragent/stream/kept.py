@@ -1,37 +1,32 @@
 """What is kept of windows that are not over: a few numbers for each, or every slot."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-from numpy.typing import NDArray
 
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.domain import ABSENT, Levels
-from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import Sums
-
-Bytes = NDArray[np.uint8]
-"""bytes[row, byte]"""
-
-if TYPE_CHECKING:
-    from meteragent.stream.folds import Parts
-    from meteragent.stream.panes import Closed
+from meteragent.stream.closed import Closed
+from meteragent.stream.grain import Grain
+from meteragent.stream.last_readings import LastReadings
+from meteragent.stream.pieces import Bytes, Parts, as_bytes, as_numbers
 
 
 class KeptSums:
     """Sums and extremes of open windows."""
 
-    def __init__(self, policy: Policy) -> None:
-        self._columns = policy.windows.overlap
-        self._kind = policy.domain.dtype
+    def __init__(self, grain: Grain) -> None:
+        self._columns = grain.windows.overlap
+        self._kind = grain.dtype
         self._totals = np.empty((0, self._columns), dtype=np.int64)
         self._lowest = np.empty((0, self._columns), dtype=self._kind)
         self._highest = np.empty((0, self._columns), dtype=self._kind)
+        self._last = LastReadings(grain)
 
     @property
     def bytes_per_row(self) -> int:
         """What a meter takes here."""
-        return self._columns * (self._totals.itemsize + 2 * self._lowest.itemsize)
+        window = self._totals.itemsize + 2 * self._lowest.itemsize
+        return self._columns * window + self._last.bytes_per_row
 
     def grow(self, rows: int) -> None:
         """Make room for so many rows."""
@@ -40,27 +35,27 @@ class KeptSums:
         empty = np.zeros(shape, dtype=self._kind)
         self._lowest = np.concatenate([self._lowest, empty])
         self._highest = np.concatenate([self._highest, empty])
+        self._last.grow(rows)
 
     def fold(
         self,
-        closed: "Closed",
-        parts: "Parts",
+        closed: Closed,
+        parts: Parts,
         before: Integers,
         counts: Integers,
         decided: Integers,
         open_windows: Integers,
     ) -> Sums:
-        """Fold panes in, keep what stays open, answer what is decided."""
+        """Fold panes in, keep what stays open, answer what is decided; count what is filled."""
         del before
-        levels = closed.panes.levels
+        levels, totals = self._last.fill(closed, parts, counts, decided)
         held = levels != ABSENT
         most = np.iinfo(self._kind).max
-        totals = np.zeros(len(counts), dtype=np.int64)
         lowest = np.full(len(counts), most, dtype=np.int64)
         highest = np.zeros(len(counts), dtype=np.int64)
         nth, columns = parts.kept
         rows = closed.rows[nth]
-        totals[parts.kept_of] = self._totals[rows, columns]
+        totals[parts.kept_of] += self._totals[rows, columns]
         lowest[parts.kept_of] = self._lowest[rows, columns]
         highest[parts.kept_of] = self._highest[rows, columns]
         of, told = parts.told_of, parts.told
@@ -79,24 +74,27 @@ class KeptSums:
         del oldest, until
         columns = (self._totals[rows], self._lowest[rows], self._highest[rows])
         zero = [np.where(held, column, np.zeros_like(column)) for column in columns]
-        return np.concatenate([as_bytes(column) for column in zero], axis=1)
+        last = self._last.state(rows, np.logical_or.reduce(held, axis=1))
+        return np.concatenate([*map(as_bytes, zero), last], axis=1)
 
     def take_over(self, rows: Integers, state: Bytes) -> None:
         """What `state` said of these rows."""
         wide, narrow = (self._columns * a.itemsize for a in (self._totals, self._lowest))
-        totals, lowest, highest = np.split(state, [wide, wide + narrow], axis=1)
+        ends = [wide, wide + narrow, wide + 2 * narrow]
+        totals, lowest, highest, last = np.split(state, ends, axis=1)
         self._totals[rows] = as_numbers(totals, self._totals.dtype)
         self._lowest[rows] = as_numbers(lowest, self._kind)
         self._highest[rows] = as_numbers(highest, self._kind)
+        self._last.take_over(rows, last)
 
 
 class KeptSlots:
     """The slots of the last panes of each row, as many as a window has."""
 
-    def __init__(self, policy: Policy) -> None:
-        self._windows, self._panes = policy.windows, policy.panes
+    def __init__(self, grain: Grain) -> None:
+        self._windows, self._panes = grain.windows, grain.panes
         self._count = self._windows.size // self._panes.size
-        self._levels = np.empty((0, self._count, self._panes.slots), dtype=policy.domain.dtype)
+        self._levels = np.empty((0, self._count, self._panes.slots), dtype=grain.dtype)
         """levels[row, pane % count, slot]"""
 
     @property
@@ -112,8 +110,8 @@ class KeptSlots:
 
     def fold(
         self,
-        closed: "Closed",
-        parts: "Parts",
+        closed: Closed,
+        parts: Parts,
         before: Integers,
         counts: Integers,
         decided: Integers,
@@ -126,23 +124,21 @@ class KeptSlots:
         place[decided] = np.arange(len(decided))
         told = np.flatnonzero(place[parts.told_of] >= 0)
         which, of = parts.told[told], parts.told_of[told]
-        first = self._windows.start(parts.windows[of]) // self._panes.size
+        first = self._panes.newest(self._windows.start(parts.windows[of]))
         found[place[of], closed.panes.panes[which] - first] = closed.panes.levels[which]
         self._keep(closed, parts.row_of, before)
         return found.reshape(len(decided), self._windows.slots)
 
-    def _before(
-        self, closed: "Closed", parts: "Parts", before: Integers, decided: Integers
-    ) -> Levels:
+    def _before(self, closed: Closed, parts: Parts, before: Integers, decided: Integers) -> Levels:
         """What was folded before of windows that are decided."""
-        first = self._windows.start(parts.windows[decided]) // self._panes.size
+        first = self._panes.newest(self._windows.start(parts.windows[decided]))
         panes = first[:, np.newaxis] + np.arange(self._count)
         nth = parts.nth[decided]
         found: Levels = self._levels[closed.rows[nth][:, np.newaxis], panes % self._count]
         found[panes >= before[nth][:, np.newaxis]] = ABSENT
         return found
 
-    def _keep(self, closed: "Closed", row_of: Integers, before: Integers) -> None:
+    def _keep(self, closed: Closed, row_of: Integers, before: Integers) -> None:
         """Let go of what is older than a window, and keep what is new."""
         newest = closed.reached[:, np.newaxis] - 1
         panes = newest - (newest - np.arange(self._count)) % self._count
@@ -165,14 +161,3 @@ class KeptSlots:
         """What `state` said of these rows."""
         levels = as_numbers(state, self._levels.dtype)
         self._levels[rows] = levels.reshape(len(rows), *self._levels.shape[1:])
-
-
-def as_bytes(numbers: NDArray[np.signedinteger]) -> Bytes:
-    """bytes[row, byte] of numbers[row, column], little endian."""
-    little = numbers.dtype.newbyteorder("<")
-    return np.ascontiguousarray(numbers, dtype=little).view(np.uint8)
-
-
-def as_numbers(state: Bytes, kind: np.dtype[np.signedinteger]) -> NDArray[np.signedinteger]:
-    """The inverse."""
-    return np.ascontiguousarray(state).view(kind.newbyteorder("<"))

@@ -16,7 +16,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.privacy.policy import Policy, per_watt, question
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import per_watt, question
 from meteragent.privacy.windows import Windows
 from meteragent.stream.pipeline import START, Assigned, Pipeline
 from tests.given import KEY, SECOND, Record, policy, read, readings
@@ -47,6 +48,11 @@ class LaterWindows(Windows):
     def first_slot(self, window: Some) -> Some:
         return Windows.first_slot(self, window) + LATER // self.interval
 
+    @property
+    def panes(self) -> Windows:
+        pane = Windows(self.size, self.hop, self.interval).panes.size
+        return LaterWindows(pane, pane, self.interval)
+
 
 class LaterPolicy(Policy):
     """A policy for them."""
@@ -71,6 +77,14 @@ POLICIES = {
         HOME, hop=10 * SECOND, on_exhausted="partial", min_coverage=Decimal("0.5"), grace=0
     ),
 }
+SUMS = replace(
+    HOME,
+    questions=tuple(question(name, 2000, 100) for name in ("avg", "min", "max")),
+    fill_limit=20 * SECOND,
+    size=40 * SECOND,
+    hop=20 * SECOND,
+)
+POLICIES |= {"s": SUMS, "q": replace(SUMS, presence="private", size=30 * SECOND)}
 LATER_POLICIES = {
     prefix: LaterPolicy(**{field.name: getattr(one, field.name) for field in fields(one)})
     for prefix, one in POLICIES.items()

@@ -5,8 +5,10 @@ import pytest
 
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.policy import policy_of, question
-from tests.given import SECOND, policy
+from meteragent.privacy.policy import policy_of
+from meteragent.privacy.query import query
+from meteragent.privacy.question import question
+from tests.given import DAY, MINUTE, SECOND, policy
 
 
 @pytest.mark.parametrize(
@@ -69,3 +71,40 @@ def test_a_policy_that_makes_no_sense_is_refused_by_its_field(
     with pytest.raises(InvalidSetting) as refused:
         replace(sound, **changes)  # type: ignore[arg-type]
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        ("median", "of 1440 readings, and no more than 768 are kept"),
+        ("median(1m)", "of 1440 averages, and no more than 768 are kept"),
+        ("max(25m)", "do not divide windows and their panes"),
+        ("max(10m)", "do not divide windows and their panes"),
+        ("max(30s)", "are no whole number of intervals"),
+    ],
+)
+def test_what_a_long_window_cannot_answer_is_refused(asked: str, problem: str) -> None:
+    with pytest.raises(InvalidSetting, match=problem):
+        policy(questions=(question(asked, 1, 100),), size=DAY, interval=MINUTE)
+
+
+@pytest.mark.parametrize(
+    "asked", ["avg", "min", "max", "max(1m)", "median(5m)", "p95(15m)", "p5(1h)"]
+)
+def test_what_it_can_is_not(asked: str) -> None:
+    day = policy(questions=(question(asked, 1, 100),), size=DAY, interval=MINUTE)
+    assert day.panes.size == 15 * MINUTE
+    assert day.parts == ([] if "(" not in asked else [query(asked).part])
+
+
+def test_averages_of_parts_are_not_filled() -> None:
+    with pytest.raises(InvalidSetting, match="are not filled"):
+        policy(questions=(question("max(15m)", 1, 100),), size=DAY, fill_limit=MINUTE)
+
+
+@pytest.mark.parametrize(
+    "name", ["avg(15m)", "reading(15m)", "max(max(1m))", "max(900s)", "max(0s)", "max()", "max(15)"]
+)
+def test_a_name_that_asks_nothing_of_parts_is_refused(name: str) -> None:
+    with pytest.raises(InvalidSetting):
+        query(name)
