@@ -46,9 +46,15 @@ SUMS = replace(
     size=40 * SECOND,
     hop=20 * SECOND,
 )
+PEAKS = replace(
+    SUMS,
+    questions=tuple(question(name, 1, 100) for name in ("avg", "max(20s)", "median(10s)")),
+    presence="private",
+    fill_limit=0,
+)
 POLICIES += (
     Assigned("s-", "s-", SUMS),
-    Assigned("q-", "q-", replace(SUMS, presence="private", size=30 * SECOND)),
+    Assigned("q-", "q-", PEAKS),
 )
 METERS = ("a", "b", "p-2", "p-1", "h-1", "h-2", "s-1", "s-2", "q-1")
 
