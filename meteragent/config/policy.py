@@ -1,26 +1,29 @@
 """The `[[policy]]` tables: which meters, what is released of them, and at what price."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property, partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, PrivateAttr, model_validator
 
 from meteragent.config.fields import (
-    BadSetting,
     Duration,
     Exact,
     Name,
     Power,
     Settings,
     SomeTime,
+    SomeWindow,
+    Text,
     TopicName,
+    found_by,
     refuse,
     setting,
 )
 from meteragent.config.presets import filled
 from meteragent.config.queries import Asked, AskedQuery
+from meteragent.config.windows import lengths
 from meteragent.errors import InvalidSetting
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.domain import Domain
@@ -39,10 +42,6 @@ from meteragent.privacy.query import query
 from meteragent.privacy.terms import JOINT
 
 PUBLIC_COVERAGE = Decimal("0.8")
-_OURS = {"size": "window", "costs": "queries"}
-"""The core's names -> those of the settings."""
-
-
 LEFT_TO_THE_ACCOUNT = object()
 """As a `budget`: what no file can write, and stands where there is a `[budget]`."""
 
@@ -76,11 +75,27 @@ class PolicySettings(Settings):
         '"tv-content"',
         default=None,
     )
-    window: SomeTime = setting("The length of a window.", '"15m"')
+    window: SomeWindow = setting(
+        'The length of a window; or `"day"`, `"week"` (from Monday on) or `"month"`, by the clocks '
+        "of `timezone`: a day has 23 to 25 hours.",
+        '"15m"',
+    )
     interval: SomeTime = setting("The distance between two readings, a slot.", '"10s"')
     hop: SomeTime | None = setting(
         "The distance between two windows' starts; by default they do not overlap.",
         '"5m"',
+        default=None,
+    )
+    offset: Duration = setting(
+        "How much later windows begin: those of a length are counted from 1970-01-01T00:00Z on, "
+        "a day, a week or a month from when clocks show that it begins.",
+        '"6h"',
+        default="0s",
+    )
+    timezone: Text | None = setting(
+        "Whose days, weeks or months windows are, by its IANA name. What its clocks show comes "
+        "with the agent (`tzdata`), never from the machine, and is part of the policy's id.",
+        '"Europe/Paris"',
         default=None,
     )
     grace: Duration = setting(
@@ -182,9 +197,7 @@ class PolicySettings(Settings):
         return Policy(
             domain=self._domain(),
             questions=self._questions(),
-            size=self.window,
             interval=self.interval,
-            hop=self.hop or self.window,
             grace=self.grace,
             idle=self.idle,
             budget=self._budget(),
@@ -195,6 +208,7 @@ class PolicySettings(Settings):
             readings=self.readings,
             fill_limit=self.fill_limit or 0,
             noise=self.noise,
+            **self._lengths(),
         )
 
     @cached_property
@@ -210,13 +224,13 @@ class PolicySettings(Settings):
     @model_validator(mode="after")
     def _makes_sense(self) -> "PolicySettings":
         if self.budget is None:
-            refuse(_found_by(self._domain, self._questions, self._fill))
+            refuse(found_by(self._domain, self._questions, self._lengths, self._fill))
         elif self.share is not None:
             refuse([InvalidSetting("share", "is a share of no [budget]", "leave it out")])
         else:
-            refuse(_found_by(self._domain, self._questions, self._budget, self._fill))
-            refuse(_found_by(lambda: self.policy))
-            refuse(_found_by(self._afford))
+            refuse(found_by(self._domain, self._questions, self._budget, self._lengths, self._fill))
+            refuse(found_by(lambda: self.policy))
+            refuse(found_by(self._afford))
         return self
 
     def with_share(self, nano: int, *, radius: Decimal, horizon: int) -> "PolicySettings":
@@ -227,7 +241,7 @@ class PolicySettings(Settings):
         own = {"budget": epsilon_at(nano, self.radius), "horizon": horizon}
         resolved = type(self).model_construct(**dict(self) | own)
         resolved._share = nano  # noqa: SLF001 - the same class
-        for error in _found_by(lambda: resolved.policy):
+        for error in found_by(lambda: resolved.policy):
             raise error
         least = resolved.policy.terms.least
         if least > nano:
@@ -240,6 +254,9 @@ class PolicySettings(Settings):
     def stand_beside(self, others: Iterable["PolicySettings"]) -> None:
         """Note the other policies of the same meters. Precondition: nobody has asked yet."""
         self._beside = tuple(Guarantee(o.name, o.policy, o.radius) for o in others)
+
+    def _lengths(self) -> dict[str, Any]:
+        return lengths(self.window, self.interval, self.hop, self.offset, self.timezone)
 
     def _domain(self) -> Domain:
         return Domain(self.minimum, self.maximum, self.step)
@@ -264,7 +281,7 @@ class PolicySettings(Settings):
 
     def _questions(self) -> tuple[Question, ...]:
         asking = [partial(self._question, i) for i in range(len(self.queries))]
-        refuse(_found_by(*asking))
+        refuse(found_by(*asking))
         return tuple(ask() for ask in asking)
 
     def _question(self, index: int) -> Question:
@@ -294,17 +311,3 @@ class PolicySettings(Settings):
             raise InvalidSetting(
                 "budget", "does not cover one window", f'write at least "{enough:f}"'
             )
-
-
-def _found_by(*checks: Callable[[], object]) -> list[InvalidSetting]:
-    """What all of these checks refuse, in the settings' names."""
-    found: list[InvalidSetting] = []
-    for check in checks:
-        try:
-            check()
-        except BadSetting as refused:
-            found += refused.refusals
-        except InvalidSetting as error:
-            field = _OURS.get(error.field, error.field)
-            found.append(InvalidSetting(field, error.problem, error.instead))
-    return found

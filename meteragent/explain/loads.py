@@ -114,10 +114,12 @@ def told_better(policy: Policy) -> list[str]:
     return [
         load.name
         for load in EVERYDAY
-        if sum(often * _together(part, policy, policy.slots, 0) for often, part in load.parts)
+        if sum(
+            often * _together(part, policy, policy.fewest_slots, 0) for often, part in load.parts
+        )
         > share
         * sum(
-            often * sum(_alone(part, policy, policy.slots, 0).values())
+            often * sum(_alone(part, policy, policy.fewest_slots, 0).values())
             for often, part in load.parts
         )
     ]

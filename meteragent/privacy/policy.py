@@ -13,6 +13,7 @@ import numpy as np
 from meteragent.errors import InvalidSetting
 from meteragent.privacy import joint
 from meteragent.privacy.arrays import Integers
+from meteragent.privacy.calendar import AnyWindows, Calendar, calendar_of
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO, decimal, nano, per_watt_text
 from meteragent.privacy.mechanism import Mechanism, decay, shared
@@ -75,9 +76,10 @@ def per_watt(field: str, loss: Decimal | int | str, radius: Decimal | int | str)
 class Policy:
     """Times are in milliseconds, `budget` in nano-units per watt.
 
-    Windows of length `size` start every `hop` and have a slot for every `interval`. One closes
-    `grace` after its end by the meter's own clock, or `grace + idle` by its partition's: where
-    presence is private by its partition's alone.
+    Windows of length `size` start every `hop`, an `offset` after the epoch, and have a slot for
+    every `interval`. One closes `grace` after its end by the meter's own clock, or `grace + idle`
+    by its partition's: where presence is private by its partition's alone. Where a `calendar`
+    says which windows there are, `size` and `hop` are the length of the longest.
     """
 
     domain: Domain
@@ -99,6 +101,8 @@ class Policy:
     noise: Noise = "independent"
     """Whether each answer has a draw of its own, or all answers of a window share one: then the
     loss of each question is that of all of them together."""
+    offset: int = 0
+    calendar: Calendar | None = None
 
     def __post_init__(self) -> None:
         self._refuse_crooked_windows()
@@ -129,6 +133,9 @@ class Policy:
             raise InvalidSetting(
                 "fill_limit", "is below one interval, so nothing is filled", "write a longer one"
             )
+        longest = self.windows.lasting(1)
+        if self.calendar and (self.size, self.hop) != (longest, longest):
+            raise InvalidSetting("size", "is the calendar's to say", f"write {longest} ms")
         if self.panes.slots > MOST_SLOTS:
             raise InvalidSetting(
                 "interval", f"makes more than {MOST_SLOTS} slots", "write a longer one"
@@ -142,10 +149,17 @@ class Policy:
             raise InvalidSetting("queries", "asks one twice", "name each once")
         if len(names) > MOST_QUERIES:
             raise InvalidSetting("queries", f"asks more than {MOST_QUERIES}", "ask fewer")
+        if self.fewest_slots < self.slots and any(q.query.per_slot for q in self.questions):
+            problem = "asks for each reading of windows that are not all of one length"
+            raise InvalidSetting("queries", problem, 'write for example window = "1d"')
 
     def _refuse_what_is_not_kept(self) -> None:
         """Long windows are kept as sums and extremes."""
-        if not self.keeps_slots or self.panes.size == self.size or self.slots <= MOST_KEPT:
+        if (
+            not self.keeps_slots
+            or self.panes.size == self.windows.lasting(1)
+            or self.slots <= MOST_KEPT
+        ):
             return
         problem = f"of {self.slots} readings, and no more than {MOST_KEPT} are kept one by one"
         if self.fill_limit:
@@ -164,8 +178,13 @@ class Policy:
 
     @property
     def slots(self) -> int:
-        """Readings per window."""
+        """Readings per window, at most."""
         return self.windows.slots
+
+    @property
+    def fewest_slots(self) -> int:
+        """Readings per window, at least."""
+        return self.windows.fewest_slots
 
     def closes(self, window: Some) -> Some:
         """When a window is closed by its partition's clock, if nothing closed it before."""
@@ -191,13 +210,29 @@ class Policy:
 
     @property
     def needed(self) -> int:
-        """How many slots must hold a reading, or be filled, where presence is public."""
-        return max(1, ceil(self.min_coverage * self.slots))
+        """How many slots must hold a reading, or be filled, where presence is public.
+
+        Of windows of different lengths, in the shortest.
+        """
+        return self._needed(self.fewest_slots)
+
+    def needed_of(self, starts: Integers) -> Integers | int:
+        """How many it takes in each of the windows that begin at these times, or in any."""
+        slots = self.windows.slots_of(starts)
+        if isinstance(slots, int):
+            return self.needed
+        different, which = np.unique(slots, return_inverse=True)
+        return np.array([*map(self._needed, different.tolist())], dtype=np.int64)[which]
+
+    def _needed(self, slots: int) -> int:
+        return max(1, ceil(self.min_coverage * slots))
 
     @cached_property
-    def windows(self) -> Windows:
+    def windows(self) -> AnyWindows:
         """From when to when they last, and which slots they have."""
-        return Windows(self.size, self.hop, self.interval)
+        if self.calendar is None:
+            return Windows(self.size, self.hop, self.interval, self.offset)
+        return self.calendar.windows(self.interval, self.offset)
 
     @cached_property
     def panes(self) -> Windows:
@@ -261,14 +296,19 @@ class Policy:
             "minimum": f"{self.domain.minimum.normalize():f}",
             "maximum": f"{self.domain.maximum.normalize():f}",
             "step": f"{self.domain.step.normalize():f}",
-            "size_ms": self.size,
-            "interval_ms": self.interval,
-            "hop_ms": self.hop,
+            **self._lengths(),
             "presence": self.presence,
             "epsilon_per_watt": [[charge.name, charge.epsilon] for charge in self.charges],
             **({"noise": self.noise, "queries": names} if self.noise == JOINT else {}),
             **({"fill": "last", "fill_limit_ms": self.fill_limit} if self.fill_limit else {}),
         }
+
+    def _lengths(self) -> dict[str, Any]:
+        offset = {"offset_ms": self.offset} if self.offset else {}
+        if self.calendar is not None:
+            return {**self.calendar.document(), "interval_ms": self.interval, **offset}
+        lengths = {"size_ms": self.size, "interval_ms": self.interval, "hop_ms": self.hop}
+        return {**lengths, **offset}
 
     def _promised(self) -> dict[str, Any]:
         return {
@@ -292,6 +332,10 @@ class Policy:
 def policy_of(document: dict[str, Any]) -> Policy:
     """The policy that was published so: the inverse of `document`."""
     losses = {name: nano("epsilon", epsilon) for name, epsilon in document["epsilon_per_watt"]}
+    calendar, offset = calendar_of(document), document.get("offset_ms", 0)
+    if calendar is not None:
+        longest = calendar.windows(document["interval_ms"], offset).lasting(1)
+        document = {**document, "size_ms": longest, "hop_ms": longest}
     return Policy(
         domain=Domain(*(Decimal(document[name]) for name in ("minimum", "maximum", "step"))),
         questions=tuple(
@@ -305,6 +349,8 @@ def policy_of(document: dict[str, Any]) -> Policy:
         on_exhausted=document["on_exhausted"],
         readings=document.get("readings", "classes"),
         fill_limit=document.get("fill_limit_ms", 0),
+        offset=offset,
+        calendar=calendar,
         **{name: document[f"{name}_ms"] for name in _TIMES},
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 from meteragent.privacy.arrays import Integers, Mask, counted, run_starts
 from meteragent.privacy.domain import ABSENT, Levels, Watts
 from meteragent.privacy.entropy import NoiseKey, Tags
-from meteragent.privacy.fill import carried
+from meteragent.privacy.fill import carried, within
 from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.query import Sums
 from meteragent.privacy.release import Releaser
@@ -106,6 +106,8 @@ class Branch:
         contents = decided.contents
         if not isinstance(contents, Sums):
             contents = carried(contents, self.policy.carried)
+            if self.policy.carried:
+                contents = within(contents, self.policy.windows.slots_of(starts))
         present = _present(contents)
         granted, withheld = self._pay(decided, starts, _held(contents))
         values, unbiased = self._release(decided.rows, contents, tags, starts, granted)
@@ -129,7 +131,7 @@ class Branch:
         """
         rows, covered = decided.rows, np.ones(len(starts), dtype=np.bool_)
         if self.policy.presence == "public":
-            covered = held >= self.policy.needed
+            covered = held >= self.policy.needed_of(starts)
         granted = self._charge(rows, starts, covered & decided.whole)
         self.ledger.settle(rows, self.policy.windows.end_of(starts))
         short = granted < len(self.policy.questions)

@@ -74,7 +74,7 @@ class Folds:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._windows, self._panes = policy.windows, policy.panes
-        self.several = policy.panes.size < policy.windows.size
+        self.several = policy.panes.size < policy.windows.lasting(1)
         """Whether windows have several panes."""
         self._columns = policy.windows.overlap
         self._until = np.empty(0, dtype=np.int64)

@@ -1,0 +1,302 @@
+"""Windows that are the days, weeks or months of a time zone, as its clocks show them.
+
+A window begins at the first moment at which the clocks show the local time that it begins with,
+or a later one: where that time is left out, the moment at which they leap over it; where they show
+it twice, the first of the two. So each window begins where the one before it ends, whatever clocks
+do, and a day has 23, 24 or 25 hours where they change for the summer.
+
+Windows are numbered from that of 1970-01-01 on: days one by one, weeks from Monday to Monday
+(ISO 8601), months by the Gregorian calendar. What a zone's clocks show is handed in as numbers,
+and stands in the policy, so that whoever knows the policy knows the bounds.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from math import gcd
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from meteragent.errors import InvalidSetting
+from meteragent.privacy.arrays import Integers
+from meteragent.privacy.windows import LEAST_PANE, NO_PANE, Some, Windows, mark_of, panes_of
+
+Unit = Literal["day", "week", "month"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+DAY = 86_400_000
+MEAN = {"day": DAY, "week": 7 * DAY, "month": 146_097 * DAY // 4800}
+"""From one start to the next on average: after 400 years the calendar begins anew."""
+CYCLE = 146_097 * DAY
+MONDAY = 3
+"""So many days before the epoch a week begins."""
+FARTHEST = 2**58
+"""Milliseconds from the epoch: what is beyond is of no meaning, and must not overflow."""
+
+
+class Zone(NamedTuple):
+    """What the clocks of a time zone show."""
+
+    name: str
+    offsets: tuple[tuple[int, int], ...]
+    """(since, ahead): since when they are how far ahead of UTC, in milliseconds. Before the first
+    of these times they are as far ahead as then, and from the last one on for ever."""
+
+
+class Calendar(NamedTuple):
+    """Which windows there are of a zone."""
+
+    unit: Unit
+    zone: Zone
+
+    def windows(self, interval: int, offset: int) -> "CalendarWindows":
+        """With slots of this length, each begun so much later."""
+        return _windows(self, interval, offset)
+
+    def document(self) -> dict[str, Any]:
+        """As it stands in a policy's document."""
+        return {
+            "window": self.unit,
+            "timezone": self.zone.name,
+            "utc_offsets_ms": [list(one) for one in self.zone.offsets],
+        }
+
+
+def calendar_of(document: dict[str, Any]) -> Calendar | None:
+    """The inverse of `document`, of a policy's document."""
+    if "window" not in document:
+        return None
+    offsets = tuple((since, ahead) for since, ahead in document["utc_offsets_ms"])
+    return Calendar(document["window"], Zone(document["timezone"], offsets))
+
+
+@dataclass(frozen=True)
+class CalendarWindows:
+    """Days, weeks or months of a zone; each begins an `offset` later by its clocks.
+
+    Times and lengths are in milliseconds. What is said of all windows holds from 1969 on.
+    """
+
+    unit: Unit
+    zone: Zone
+    interval: int
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        if (self._lengths <= 0).any():
+            raise InvalidSetting(
+                "timezone", "leaves out a whole day", 'write window = "1d", with an offset'
+            )
+        if not 0 <= self.offset < self._lengths.min():
+            raise InvalidSetting("offset", f"is no less than a {self.unit}", "leave it out")
+        if self._common < LEAST_PANE:
+            raise InvalidSetting("offset", "is no whole quarters of an hour", NO_PANE)
+        if self._common % self.interval:
+            raise InvalidSetting(
+                "interval",
+                f"does not divide every {self.unit} of {self.zone.name}, and every shift of its "
+                "clocks",
+                'write for example "15m" or "10s"',
+            )
+
+    # What the clocks show.
+
+    @cached_property
+    def _since(self) -> Integers:
+        """When each stretch begins in which the clocks go evenly, but for the first one."""
+        return np.array([since for since, _ in self.zone.offsets[1:]], dtype=np.int64)
+
+    @cached_property
+    def _ahead(self) -> Integers:
+        """How far ahead of UTC they are in it."""
+        return np.array([ahead for _, ahead in self.zone.offsets], dtype=np.int64)
+
+    @cached_property
+    def _shown(self) -> Integers:
+        """Before which local time all is that they have shown by its end; but for the last one."""
+        shown: Integers = np.maximum.accumulate(self._since + self._ahead[:-1])
+        return shown
+
+    # When.
+
+    def start(self, window: Some) -> Some:
+        """When a window begins."""
+        local = self._local(window)
+        stretch = np.searchsorted(self._shown, local, side="right")
+        begins = np.append(-FARTHEST, self._since)[stretch]
+        return _like(window, np.maximum(begins, local - self._ahead[stretch]))
+
+    def _local(self, window: Some) -> Integers:
+        """The local time that it begins with."""
+        most = FARTHEST // MEAN[self.unit]
+        number = np.clip(np.asarray(_bounded(window, most)), -most, most)
+        if self.unit == "month":
+            number = number.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+        elif self.unit == "week":
+            number = number * 7 - MONDAY
+        local: Integers = number * DAY + self.offset
+        return local
+
+    def end(self, window: Some) -> Some:
+        """When it is over."""
+        return self.start(window + 1)
+
+    def end_of(self, start: Some) -> Some:
+        """When the window is over that begins at this time."""
+        return self.end(self.newest(start))
+
+    def newest(self, time: Some) -> Some:
+        """The window that a time is in: that of the latest local time shown so far."""
+        times = np.clip(np.asarray(_bounded(time, FARTHEST)), -FARTHEST, FARTHEST)
+        stretch = np.searchsorted(self._since, times, side="right")
+        before = np.append(-2 * FARTHEST, self._shown)[stretch] - 1
+        local = np.maximum(times + self._ahead[stretch], before) - self.offset
+        number: Integers = local // DAY
+        if self.unit == "month":
+            number = number.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+        elif self.unit == "week":
+            number = (number + MONDAY) // 7
+        return _like(time, number)
+
+    def first_open(self, passed: Some) -> Some:
+        """The first window that ends after the time `passed`."""
+        return self.newest(passed)
+
+    def bucket_of(self, start: Some, count: int) -> Some:
+        """Which of the runs of so many windows the one is in that begins at this time."""
+        return self.newest(start) // count
+
+    def ahead(self, count: int) -> int:
+        """From the start of a window to the start of the one that is so many later, on average."""
+        return count * MEAN[self.unit]
+
+    def lasting(self, count: int) -> int:
+        """From the start of a window to the end of the last of so many in a row, at most."""
+        return int((self.start(self._numbers + count) - self._starts).max())
+
+    def reach(self, count: int) -> int:
+        """Each run of so many windows is over by then, counted from `ahead` of all before it."""
+        late = self._starts - self.ahead(1) * self._numbers
+        return self.ahead(count) + int(late.max())
+
+    @cached_property
+    def mark(self) -> int:
+        """What tells windows apart of which runs are as far apart and reach as far."""
+        return mark_of(repr((self.unit, self.offset, self.zone.offsets)))
+
+    # All of them: what comes later is what came 400 years before.
+
+    @cached_property
+    def _numbers(self) -> Integers:
+        last = self.newest(int(self._since.max(initial=0)) + CYCLE)
+        return np.arange(self.newest(-31 * DAY), last + 1)
+
+    @cached_property
+    def _starts(self) -> Integers:
+        return self.start(self._numbers)
+
+    @cached_property
+    def _lengths(self) -> Integers:
+        return self.end(self._numbers) - self._starts
+
+    # Panes.
+
+    @cached_property
+    def _common(self) -> int:
+        """What divides every bound, and every shift of the clocks."""
+        return gcd(DAY, *np.unique(self._starts % DAY).tolist(), *self._ahead.tolist())
+
+    @cached_property
+    def panes(self) -> Windows:
+        """What windows are sequences of: stretches of time as windows that follow one another."""
+        return panes_of(self._common, self.interval)
+
+    # How many.
+
+    def touching(self, length: int) -> int:
+        """How many windows a stretch of time touches at most, wherever it begins."""
+        return _most_touched(self, length, 1)
+
+    def touching_in_line(self, length: int) -> int:
+        """How many it touches if it starts or ends with a window."""
+        return _most_in_line(self, length)
+
+    @property
+    def overlap(self) -> int:
+        """How many windows a time is in at most."""
+        return 1
+
+    # Slots.
+
+    @cached_property
+    def slots(self) -> int:
+        """Readings per window, at most."""
+        return int(self._lengths.max()) // self.interval
+
+    @cached_property
+    def fewest_slots(self) -> int:
+        """Readings per window, at least."""
+        return int(self._lengths.min()) // self.interval
+
+    def slots_of(self, starts: Integers) -> Integers | int:
+        """Readings of each of the windows that begin at these times."""
+        slots: Integers = (self.end_of(starts) - starts) // self.interval
+        return slots
+
+    def readings(self, length: float) -> int:
+        """How many readings something can be in that takes so long, wherever it begins."""
+        return Windows(self.interval, self.interval, self.interval).readings(length)
+
+    def holding(self, readings: int) -> int:
+        """How many windows so many readings in a row are in at most, wherever they begin."""
+        return _most_touched(self, readings * self.interval, self.interval)
+
+    def shares(self, readings: int) -> Iterator[list[int]]:
+        """How many of so many readings in a row each window holds, wherever they begin."""
+        slots = self._lengths // self.interval
+        several = self.holding(readings) if readings > self.fewest_slots else 2
+        rows = np.lib.stride_tricks.sliding_window_view(slots, several)
+        if readings <= self.fewest_slots:  # the second window holds what the first one does not
+            rows = rows[:1]
+        for held in sorted({*map(tuple, rows.tolist())}):
+            for first in range(1, min(readings, held[0]) + 1):
+                shares, left = [first], readings - first
+                for most in held[1:]:
+                    shares.append(min(left, most))
+                    left -= shares[-1]
+                yield [share for share in shares if share]
+
+
+AnyWindows = Windows | CalendarWindows
+
+
+@cache
+def _windows(calendar: Calendar, interval: int, offset: int) -> CalendarWindows:
+    return CalendarWindows(calendar.unit, calendar.zone, interval, offset)
+
+
+@cache
+def _most_in_line(windows: CalendarWindows, length: int) -> int:
+    """How many windows a stretch touches at most that starts or ends with one."""
+    numbers, starts = windows._numbers, windows._starts  # noqa: SLF001 - of this room
+    after = windows.newest(starts + length - 1) - numbers
+    before = numbers - windows.newest(windows.end(numbers) - length)
+    return int(max(after.max(), before.max())) + 1
+
+
+@cache
+def _most_touched(windows: CalendarWindows, length: int, step: int) -> int:
+    """How many one touches at most that begins a whole number of steps before a window's end."""
+    numbers = windows._numbers  # noqa: SLF001 - of this room
+    ends = windows.end(numbers)
+    return int((windows.newest(ends - step + length - 1) - numbers).max()) + 1
+
+
+def _bounded(numbers: Some, most: int) -> Some:
+    """Without what does not fit into 64 bits."""
+    return max(-most, min(most, numbers)) if isinstance(numbers, int) else numbers
+
+
+def _like(asked: Some, answer: Integers) -> Some:
+    """A number for a number, a column for a column."""
+    return int(answer) if isinstance(asked, int) else answer
