@@ -28,17 +28,9 @@ from meteragent.errors import InvalidSetting
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import epsilon_at
-from meteragent.privacy.policy import (
-    HowMany,
-    Noise,
-    OnExhausted,
-    Policy,
-    Presence,
-    Question,
-    per_watt,
-    question,
-)
+from meteragent.privacy.policy import HowMany, Noise, OnExhausted, Policy, Presence
 from meteragent.privacy.query import query
+from meteragent.privacy.question import Question, per_watt, question
 from meteragent.privacy.terms import JOINT
 
 PUBLIC_COVERAGE = Decimal("0.8")

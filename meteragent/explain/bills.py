@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from meteragent.privacy.domain import Watts
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.joint import marginal, radii
-from meteragent.privacy.policy import Policy, Question
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT
 
 Floats = NDArray[np.float64]

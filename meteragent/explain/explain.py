@@ -27,8 +27,9 @@ from meteragent.explain.loads import EVERYDAY, Everyday, traces
 from meteragent.explain.words import listed, span_text, time_text
 from meteragent.privacy.exact import NANO, per_watt_text
 from meteragent.privacy.joint import JointGeometric
-from meteragent.privacy.policy import Policy, Question
+from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import NAMED
+from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT
 
 HABIT = 30

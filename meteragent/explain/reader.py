@@ -18,7 +18,8 @@ from meteragent.privacy.exact import NANO
 from meteragent.privacy.joint import JointGeometric
 from meteragent.privacy.mechanism import Mechanism, TruncatedGeometric
 from meteragent.privacy.order import Order
-from meteragent.privacy.policy import Policy, Question
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT
 
 Floats = NDArray[np.float64]

@@ -15,10 +15,11 @@ from meteragent.privacy import joint
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.calendar import AnyWindows, Calendar, calendar_of
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.exact import NANO, decimal, nano, per_watt_text
+from meteragent.privacy.exact import nano, per_watt_text
 from meteragent.privacy.mechanism import Mechanism, decay, shared
 from meteragent.privacy.order import is_ordered
-from meteragent.privacy.query import Query, query
+from meteragent.privacy.query import query
+from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT, Charge, Terms
 from meteragent.privacy.windows import Some, Windows
 
@@ -37,39 +38,6 @@ Presence = Literal["public", "private"]
 OnExhausted = Literal["suppress", "partial"]
 HowMany = Literal["classes", "exact", "none"]
 Noise = Literal["independent", "joint"]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A query and the loss per watt, in whole nano-units, of each of its answers."""
-
-    query: Query
-    nano: int
-
-    @property
-    def epsilon(self) -> str:
-        """The exact loss per watt, as it is published."""
-        return per_watt_text(self.nano)
-
-
-def question(name: str, epsilon: Decimal | int | str, radius: Decimal | int | str) -> Question:
-    """Ask `name` with odds within `exp(epsilon)` for worlds `radius` watts apart."""
-    return Question(query(name), per_watt("epsilon", epsilon, radius))
-
-
-def per_watt(field: str, loss: Decimal | int | str, radius: Decimal | int | str) -> int:
-    """A loss at a radius, as whole nano-units per watt, rounded down once and for all."""
-    numerator, denominator = decimal(field, loss).as_integer_ratio()
-    watts = decimal("radius", radius, example="100")
-    if watts <= 0:
-        raise InvalidSetting("radius", "must be positive", 'write for example "100W"')
-    over, under = watts.as_integer_ratio()
-    units = numerator * under * NANO // (denominator * over)
-    if units <= 0:
-        raise InvalidSetting(
-            field, "is below 0.000000001 per watt of radius", 'write for example "1"'
-        )
-    return units
 
 
 @dataclass(frozen=True)
@@ -155,26 +123,20 @@ class Policy:
 
     def _refuse_what_is_not_kept(self) -> None:
         """Long windows are kept as sums and extremes."""
-        if (
-            not self.keeps_slots
-            or self.panes.size == self.windows.lasting(1)
-            or self.slots <= MOST_KEPT
-        ):
-            return
-        problem = f"of {self.slots} readings, and no more than {MOST_KEPT} are kept one by one"
-        if self.fill_limit:
+        several = self.panes.size < self.windows.lasting(1)
+        if self.keeps_slots and several and self.slots > MOST_KEPT:
+            name = next(q.query.name for q in self.questions if q.query.needs_slots)
             raise InvalidSetting(
-                "fill_limit", f"fills windows {problem}", "leave it out, or write shorter windows"
+                "queries",
+                f"asks {name} of {self.slots} readings, and no more than {MOST_KEPT} are kept "
+                "one by one",
+                "ask avg, min or max, or write shorter windows",
             )
-        name = next(q.query.name for q in self.questions if q.query.needs_slots)
-        raise InvalidSetting(
-            "queries", f"asks {name} {problem}", "ask avg, min or max, or write shorter windows"
-        )
 
     @property
     def keeps_slots(self) -> bool:
-        """Whether its queries, or what fills gaps, need every reading of a window."""
-        return self.fill_limit > 0 or any(q.query.needs_slots for q in self.questions)
+        """Whether its queries need every reading of a window."""
+        return any(asked.query.needs_slots for asked in self.questions)
 
     @property
     def slots(self) -> int:

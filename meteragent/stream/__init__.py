@@ -5,10 +5,14 @@ releases    what goes out
 meters      which meter an id names, and which policies are that meter's
 homes       in which partition a meter's readings come
 records     readings placed in slots
-open_slots  the slots of open windows
-strips      slots laid out straight, out of which windows are cut
+open_slots  the slots of open panes
+strips      slots laid out straight, out of which panes are cut
 order       in which order closed windows leave, whatever batches they came in
-window      when windows close: the theory, and all the rules
+closed      what becomes of readings, and which panes have closed
+panes       when panes close: the theory, and all the rules
+kept        what is kept of windows that are not over
+folds       panes into windows, and which of these are over
+fold_record    windows that are not over as bytes, and back
 branch      one policy: who pays, what is released
 cohort      the meters that have the same policies, and their accounts
 position    how far a partition has come

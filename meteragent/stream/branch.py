@@ -11,10 +11,11 @@ from meteragent.privacy.fill import carried, within
 from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.query import Sums
 from meteragent.privacy.release import Releaser
-from meteragent.stream.fold_record import Kept, Shape
+from meteragent.stream.closed import Closed
+from meteragent.stream.fold_record import Folded, FoldShape
 from meteragent.stream.folds import Decided, Folds
 from meteragent.stream.meters import Assigned
-from meteragent.stream.panes import Closed, Store
+from meteragent.stream.panes import Store
 from meteragent.stream.releases import Releases, Withheld
 
 _COLUMNS = 4  # of a meter besides its slots and buckets: head, spent, released_until, next
@@ -49,14 +50,14 @@ class Branch:
         first = windows.start(windows.first_open(until[known]))
         self.store.go_on(rows[known], self.policy.panes.newest(first))
 
-    def kept(self, rows: Integers) -> Kept:
+    def kept(self, rows: Integers) -> Folded:
         """What goes into the ledger records of these rows, of windows that are not over."""
         digest, count = self.folds.shape
-        shape = Shape(self.share.mark, digest, count)
-        return Kept(shape, self.folds.until(rows), self.folds.state(rows))
+        shape = FoldShape(self.share.mark, digest, count)
+        return Folded(shape, self.folds.until(rows), self.folds.state(rows))
 
     def unfold(
-        self, rows: Integers, kept: list[Kept], known: Mask, alone: Mask, clock: int
+        self, rows: Integers, kept: list[Folded], known: Mask, alone: Mask, clock: int
     ) -> None:
         """Go on with the open windows of rows whose records hold this; what is lost, say so.
 

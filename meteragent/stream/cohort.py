@@ -13,8 +13,8 @@ from meteragent.privacy.ledger_record import FIRST_MAGIC, behind, dump
 from meteragent.privacy.policy import Policy
 from meteragent.stream import fold_record
 from meteragent.stream.branch import Branch
+from meteragent.stream.closed import Closed
 from meteragent.stream.meters import Assigned
-from meteragent.stream.panes import Closed
 from meteragent.stream.releases import Step
 
 

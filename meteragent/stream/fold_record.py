@@ -38,7 +38,7 @@ Bytes = NDArray[np.uint8]
 """bytes[meter, byte]"""
 
 
-class Shape(NamedTuple):
+class FoldShape(NamedTuple):
     """Whose open windows they are, and how they are kept."""
 
     mark: int
@@ -46,16 +46,16 @@ class Shape(NamedTuple):
     bytes: int
 
 
-class Kept(NamedTuple):
+class Folded(NamedTuple):
     """The open windows of some meters under one policy."""
 
-    shape: Shape
+    shape: FoldShape
     until: Integers
     """In milliseconds, or NEVER."""
     state: Bytes
 
 
-def dump(kept: Sequence[Kept]) -> list[bytes]:
+def dump(kept: Sequence[Folded]) -> list[bytes]:
     """What is put behind the accounts of these meters. Precondition: there is a policy."""
     shapes = [one.shape for one in kept]
     before = np.array((OPEN_WINDOWS, len(shapes), 0), _HEAD).tobytes()
@@ -68,7 +68,7 @@ def dump(kept: Sequence[Kept]) -> list[bytes]:
     return [row.tobytes() for row in table]
 
 
-def parsed(records: Sequence[bytes]) -> Iterator[tuple[list[int], list[Kept]]]:
+def parsed(records: Sequence[bytes]) -> Iterator[tuple[list[int], list[Folded]]]:
     """Which of these have the same shapes, and what they hold; those of no bytes hold nothing."""
     by_start: dict[bytes, list[int]] = {}
     for nth, record in enumerate(records):
@@ -86,22 +86,24 @@ def _length_before(record: bytes) -> int:
     return _HEAD.itemsize + count * _SHAPE.itemsize
 
 
-def _kept(before: bytes, records: list[bytes]) -> list[Kept]:
+def _kept(before: bytes, records: list[bytes]) -> list[Folded]:
     if len(before) < _length_before(before):
         raise LedgerDamaged("a ledger record is cut short")
-    shapes = [Shape(*row) for row in np.frombuffer(before, _SHAPE, offset=_HEAD.itemsize).tolist()]
+    shapes = [
+        FoldShape(*row) for row in np.frombuffer(before, _SHAPE, offset=_HEAD.itemsize).tolist()
+    ]
     if len(before) + sum(8 + shape.bytes for shape in shapes) != len(records[0]):
         raise LedgerDamaged("a ledger record is cut short or too long")
     layout = _layout(len(before), shapes)
     if {*map(len, records)} != {layout.itemsize}:
         raise LedgerDamaged("a ledger record is cut short or too long")
-    table = np.frombuffer(b"".join(records), dtype=layout)
+    rows = np.frombuffer(b"".join(records), dtype=layout)
     return [
-        Kept(shape, table[f"until{nth}"], table[f"state{nth}"]) for nth, shape in enumerate(shapes)
+        Folded(shape, rows[f"until{nth}"], rows[f"state{nth}"]) for nth, shape in enumerate(shapes)
     ]
 
 
-def _layout(before: int, shapes: Sequence[Shape]) -> np.dtype[np.void]:
+def _layout(before: int, shapes: Sequence[FoldShape]) -> np.dtype[np.void]:
     fields: list[tuple[str, str] | tuple[str, str, tuple[int]]] = [("before", f"V{before}")]
     for nth, shape in enumerate(shapes):
         fields += [(f"until{nth}", "<i8"), (f"state{nth}", "u1", (shape.bytes,))]

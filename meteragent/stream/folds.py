@@ -5,7 +5,7 @@ window decides it. So a window costs the same however long it is, unless a query
 Where windows are panes nothing is folded, and nothing kept.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,9 +14,10 @@ from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import Sums
 from meteragent.privacy.windows import Some
-from meteragent.stream.kept import Bytes, KeptSlots, KeptSums, as_bytes, as_numbers
+from meteragent.stream.closed import Closed
+from meteragent.stream.kept import Bytes, KeptSlots, KeptSums, Parts, as_bytes, as_numbers
 from meteragent.stream.order import NEVER
-from meteragent.stream.panes import UNKNOWN, Closed
+from meteragent.stream.panes import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +47,6 @@ class Decided:
             self.dues[windows],
             self.whole[windows],
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Which panes, and which that were folded before, are parts of which windows."""
-
-    nth: Integers
-    """Of each window: which of the rows it is of ..."""
-    windows: Integers
-    """... and its number."""
-    told: Integers
-    """Of each part that has closed now: which of the panes it is ..."""
-    told_of: Integers
-    """... and of which window it is a part."""
-    kept: tuple[Integers, Integers]
-    """Of each window that was open before: which of the rows, and in which column ..."""
-    kept_of: Integers
-    """... and which window it is."""
-    row_of: Integers
-    """Of each of the panes: which of the rows it is of."""
 
 
 class Folds:
@@ -160,6 +141,7 @@ class Folds:
         if not self.several:
             panes = closed.panes
             return self._decided(panes.rows, panes.panes, panes.levels, closed)
+        closed = replace(closed, panes=closed.panes.without_empty())
         until = self._until[closed.rows]
         before = np.where(until == UNKNOWN, closed.begin, until)
         parts = self._parts(closed, before)

@@ -30,7 +30,7 @@ The obvious twin, one reading after the other, is in the tests.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -38,6 +38,7 @@ import numpy as np
 from meteragent.privacy.arrays import Integers, Mask, begins, run_starts
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.windows import Some
+from meteragent.stream.closed import Closed, Tally
 from meteragent.stream.open_slots import SPARE_ROWS, OpenSlots
 from meteragent.stream.order import NEVER, Course, OwnTime, Timing, largest_so_far
 from meteragent.stream.records import NONE, Records
@@ -50,34 +51,6 @@ STRIDE_SLOTS = 2**14
 SLOTS_AT_ONCE = 2**18
 PANES_AT_ONCE = 2**14
 """So much of many meters, and of one more, is laid out and cut out together."""
-
-
-@dataclass(slots=True)
-class Tally:
-    """What became of readings."""
-
-    accepted: int = 0
-    late: int = 0
-    duplicate: int = 0
-
-    def count(self, held: int, fresh: int) -> None:
-        """Of readings in time that held a value, `fresh` found their slot empty."""
-        self.accepted += fresh
-        self.duplicate += held - fresh
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """What has closed of some meters."""
-
-    panes: Panes
-    rows: Integers
-    """Of which all panes are closed ..."""
-    begin: Integers
-    """... from this one on ..."""
-    reached: Integers
-    """... up to this one: those that are not among `panes` hold nothing."""
-    timing: Timing
 
 
 class Store:

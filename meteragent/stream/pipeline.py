@@ -1,16 +1,17 @@
 """One partition's readings in, releases out: pure, without a clock of its own and without I/O.
 
-    readings -> windows -> budget -> queries and noise -> releases and ledger records
+    readings -> panes -> windows -> budget -> queries and noise -> releases and ledger records
 
 Whoever runs a pipeline feeds it all records of a partition in order, and commits, in one
 transaction, what the steps held and the `position` after the last of them. Fed again from
 there, with the ledger records committed so far, another instance goes on as if nothing had
-happened: open windows are filled again by the same records, and decided ones stay decided.
+happened: open panes are filled again by the same records, what was folded into windows is in
+the ledger records, and decided ones stay decided.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import compress, count
 
 import numpy as np
@@ -18,10 +19,11 @@ import numpy as np
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.branch import Branch
+from meteragent.stream.closed import Closed, Counts
 from meteragent.stream.cohort import Cohort, Holding
 from meteragent.stream.meters import Assigned, by_prefix, longest_prefix, lookalikes, normal
 from meteragent.stream.order import Course
-from meteragent.stream.panes import PANES_AT_ONCE, Closed, Store, Tally
+from meteragent.stream.panes import PANES_AT_ONCE, Store
 from meteragent.stream.position import DAWN, MOST_TICKS, START, Position
 from meteragent.stream.readings import Readings, Reason, Reject
 from meteragent.stream.records import Records
@@ -31,14 +33,6 @@ __all__ = ["DAWN", "START", "Assigned", "Counts", "Holding", "Pipeline", "Positi
 
 READINGS_AT_ONCE = 2**17
 """Of a batch; so many windows may come of them, where windows are short."""
-
-
-@dataclass(slots=True)
-class Counts:
-    """What happened since somebody last asked; readings that were read again do not count."""
-
-    tally: Tally = field(default_factory=Tally)
-    rejects: list[Reject] = field(default_factory=list)
 
 
 class Pipeline:

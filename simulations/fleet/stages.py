@@ -23,8 +23,8 @@ from typing import TypeVar
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.stream.branch import Branch
+from meteragent.stream.closed import Closed
 from meteragent.stream.cohort import Cohort
-from meteragent.stream.panes import Closed
 from meteragent.stream.releases import Step
 from simulations.fleet.scale import WINDOW, pipeline
 from simulations.fleet.traffic import Fleet, Trouble, portions

@@ -13,7 +13,8 @@ import numpy as np
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.mechanism import TruncatedGeometric
-from meteragent.privacy.policy import Policy, Question
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import Question
 from meteragent.stream.pipeline import Assigned, Pipeline
 from meteragent.stream.readings import Readings
 from meteragent.stream.releases import Releases

@@ -22,8 +22,8 @@ from meteragent.privacy.domain import ABSENT, Watts
 from meteragent.privacy.query import answer
 from meteragent.stream import pipeline
 from meteragent.stream.branch import Branch
+from meteragent.stream.closed import Closed
 from meteragent.stream.cohort import Cohort
-from meteragent.stream.panes import Closed
 from meteragent.stream.releases import Releases, Step, Withheld
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -14,8 +14,11 @@ from meteragent import Domain
 from meteragent.explain.bills import SMOOTHING, bill, smoothed, sum_quantile
 from meteragent.explain.explain import answers
 from meteragent.privacy.joint import marginal, radii
-from meteragent.privacy.policy import Policy, question
+from meteragent.privacy.question import question
 from tests.given import DAY, HOUR, policy
+
+if TYPE_CHECKING:
+    from meteragent.privacy.policy import Policy
 
 
 def asking(radius: float, *names: str, step: str = "1", noise: str = "independent") -> Policy:

@@ -22,8 +22,8 @@ from meteragent.explain.words import at_most, factor, listed, significant, time_
 from meteragent.privacy.entropy import tag
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.ledger import Ledger
-from meteragent.privacy.policy import question
 from meteragent.privacy.query import answer
+from meteragent.privacy.question import question
 from tests import given as kit
 from tests.given import HOUR, KEY, MINUTE, SECOND
 from tests.statistical.judge import FALSE_POSITIVE, margin_of_mean
@@ -89,7 +89,7 @@ def test_the_noise_scale_is_where_errors_are_e_times_rarer() -> None:
         assert row[5] / row[5 + round(said.noise_scale / 10)] == pytest.approx(math.e)
 
 
-DRAWS = 40_000
+DRAWS = 80_000
 
 
 def errors_drawn(mechanism: TruncatedGeometric, level: int) -> np.ndarray[Any, Any]:

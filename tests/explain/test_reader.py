@@ -16,8 +16,8 @@ from meteragent.explain import reader as readers
 from meteragent.explain.reader import Loss, absolute, remap, squared, zero_one
 from meteragent.privacy.joint import JointGeometric
 from meteragent.privacy.mechanism import matrix
-from meteragent.privacy.policy import question
 from meteragent.privacy.query import answer
+from meteragent.privacy.question import question
 from meteragent.privacy.release import Releaser
 from tests.given import KEY, policy
 from tests.twins import joint as twin

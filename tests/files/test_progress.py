@@ -7,7 +7,7 @@ from collections import Counter
 
 from meteragent.files.progress import Progress
 from meteragent.files.totals import Totals
-from meteragent.stream.panes import Tally
+from meteragent.stream.closed import Tally
 from meteragent.stream.pipeline import Counts
 from meteragent.stream.readings import Reason, Reject
 

@@ -74,7 +74,7 @@ def test_a_release_without_a_required_key_disobeys(document: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"schema": "meteragent.release/2"},
+        {"schema": "meteragent.release/1"},
         {"status": "suppressed"},
         {"status": "partial"},
         {"values": {}},

@@ -32,7 +32,7 @@ from tests.laws.test_queries import mean_half_even
 
 if TYPE_CHECKING:
     from meteragent.privacy.arrays import Integers, Mask
-    from meteragent.privacy.policy import Question
+    from meteragent.privacy.question import Question
     from meteragent.stream.folds import Decided
     from meteragent.stream.readings import Readings
     from meteragent.stream.releases import Releases

@@ -8,6 +8,7 @@ windows      [--][--][--][--]
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -17,11 +18,15 @@ from hypothesis import strategies as st
 from meteragent import Domain
 from meteragent.explain.guarantee import Guarantee, most_spent
 from meteragent.privacy.ledger import Ledger
-from meteragent.privacy.policy import Policy, Question
 from meteragent.privacy.query import query
+from meteragent.privacy.question import Question
 from meteragent.privacy.terms import Terms
 from meteragent.privacy.windows import Windows
 from tests.given import policy
+
+if TYPE_CHECKING:
+    from meteragent.privacy.policy import Policy
+
 
 NAMES = ("avg", "max", "p95")
 

@@ -16,7 +16,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.privacy.policy import Policy, per_watt, question
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import per_watt, question
 from meteragent.privacy.windows import Windows
 from meteragent.stream.pipeline import START, Assigned, Pipeline
 from tests.given import KEY, SECOND, Record, policy, read, readings

@@ -9,8 +9,9 @@ import numpy as np
 
 from meteragent import Entropy, TruncatedGeometric
 from meteragent.explain.explain import answers
-from meteragent.privacy.policy import Policy, Question, question
+from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import answer
+from meteragent.privacy.question import Question, question
 from meteragent.privacy.release import Releaser
 from tests.given import KEY, policy
 

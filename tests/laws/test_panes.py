@@ -12,15 +12,9 @@ from hypothesis import strategies as st
 
 from meteragent.privacy.domain import ABSENT, Domain
 from meteragent.privacy.policy import Policy
+from meteragent.stream.closed import Closed, Tally
 from meteragent.stream.order import Course
-from meteragent.stream.panes import (
-    PANES_AT_ONCE,
-    SLOTS_AT_ONCE,
-    STRIDE_SLOTS,
-    Closed,
-    Store,
-    Tally,
-)
+from meteragent.stream.panes import PANES_AT_ONCE, SLOTS_AT_ONCE, STRIDE_SLOTS, Store
 from meteragent.stream.pipeline import DAWN
 from meteragent.stream.records import Records
 from tests.given import SECOND, policy

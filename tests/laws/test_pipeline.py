@@ -10,7 +10,7 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.privacy.policy import per_watt, question
+from meteragent.privacy.question import per_watt, question
 from meteragent.stream.pipeline import START, Assigned, Pipeline, Position
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Document, Releases, Step, stages

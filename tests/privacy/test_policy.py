@@ -4,7 +4,7 @@ from decimal import Decimal
 import pytest
 
 from meteragent.errors import InvalidSetting
-from meteragent.privacy.policy import question
+from meteragent.privacy.question import question
 from tests.given import SECOND, policy
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,7 +46,7 @@ def test_answers_are_those_of_the_slow_twin(
 def added_up(parts: list[Levels]) -> Sums:
     """What is kept of windows, from parts of them."""
     held = [[level for level in row if level != ABSENT] for part in parts for row in part.tolist()]
-    windows = [sum(held[first :: len(parts[0])], []) for first in range(len(parts[0]))]
+    windows = [[*chain(*held[first :: len(parts[0])])] for first in range(len(parts[0]))]
     columns = [(len(w), sum(w), min(w, default=0), max(w, default=0)) for w in windows]
     return Sums(*np.array(columns, dtype=np.int64).reshape(-1, 4).T)
 

@@ -5,7 +5,7 @@ import pytest
 
 from meteragent.privacy.domain import ABSENT, Domain
 from meteragent.privacy.entropy import Entropy
-from meteragent.privacy.policy import question
+from meteragent.privacy.question import question
 from meteragent.privacy.release import Releaser, _WordsOf
 from tests.given import KEY, policy
 
