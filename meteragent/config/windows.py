@@ -22,6 +22,4 @@ def lengths(
         raise InvalidSetting("timezone", "is missing", 'write for example "Europe/Paris"')
     if hop is not None:
         raise InvalidSetting("hop", f"is not for a {unit}, behind which comes the next one", LEAVE)
-    calendar = Calendar(unit, zone(timezone))
-    longest = calendar.windows(interval, offset).lasting(1)
-    return {"size": longest, "hop": longest, "offset": offset, "calendar": calendar}
+    return Calendar(unit, zone(timezone)).lengths(interval, offset)

@@ -53,6 +53,11 @@ class Calendar(NamedTuple):
         """With slots of this length, each begun so much later."""
         return _windows(self, interval, offset)
 
+    def lengths(self, interval: int, offset: int) -> dict[str, Any]:
+        """What a policy's windows are made from: it has as much room as the longest needs."""
+        longest = self.windows(interval, offset).lasting(1)
+        return {"size": longest, "hop": longest, "offset": offset, "calendar": self}
+
     def document(self) -> dict[str, Any]:
         """As it stands in a policy's document."""
         return {
@@ -62,12 +67,14 @@ class Calendar(NamedTuple):
         }
 
 
-def calendar_of(document: dict[str, Any]) -> Calendar | None:
-    """The inverse of `document`, of a policy's document."""
+def lengths_of(document: dict[str, Any]) -> dict[str, Any]:
+    """What a policy's windows are made from, by its document."""
+    offset = document.get("offset_ms", 0)
     if "window" not in document:
-        return None
+        return {"size": document["size_ms"], "hop": document["hop_ms"], "offset": offset}
     offsets = tuple((since, ahead) for since, ahead in document["utc_offsets_ms"])
-    return Calendar(document["window"], Zone(document["timezone"], offsets))
+    calendar = Calendar(document["window"], Zone(document["timezone"], offsets))
+    return calendar.lengths(document["interval_ms"], offset)
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,7 @@ class CalendarWindows:
         if not 0 <= self.offset < self._lengths.min():
             raise InvalidSetting("offset", f"is no less than a {self.unit}", "leave it out")
         if self._common < LEAST_PANE:
-            raise InvalidSetting("offset", "is no whole quarters of an hour", NO_PANE)
+            raise InvalidSetting("offset", NO_PANE, 'write for example "6h"')
         if self._common % self.interval:
             raise InvalidSetting(
                 "interval",

@@ -13,7 +13,7 @@ import numpy as np
 from meteragent.errors import InvalidSetting
 from meteragent.privacy import joint
 from meteragent.privacy.arrays import Integers
-from meteragent.privacy.calendar import AnyWindows, Calendar, calendar_of
+from meteragent.privacy.calendar import AnyWindows, Calendar, lengths_of
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import nano, per_watt_text
 from meteragent.privacy.mechanism import Mechanism, decay, shared
@@ -31,7 +31,7 @@ MOST_SLOTS = 100_000
 MOST_KEPT = 768
 """Slots of a window of several panes, where they are kept one by one until it is over."""
 MOST_QUERIES = 128
-_TIMES = ("size", "interval", "hop", "grace", "idle", "horizon")
+_TIMES = ("interval", "grace", "idle", "horizon")
 
 
 Presence = Literal["public", "private"]
@@ -101,9 +101,6 @@ class Policy:
             raise InvalidSetting(
                 "fill_limit", "is below one interval, so nothing is filled", "write a longer one"
             )
-        longest = self.windows.lasting(1)
-        if self.calendar and (self.size, self.hop) != (longest, longest):
-            raise InvalidSetting("size", "is the calendar's to say", f"write {longest} ms")
         if self.panes.slots > MOST_SLOTS:
             raise InvalidSetting(
                 "interval", f"makes more than {MOST_SLOTS} slots", "write a longer one"
@@ -118,13 +115,12 @@ class Policy:
         if len(names) > MOST_QUERIES:
             raise InvalidSetting("queries", f"asks more than {MOST_QUERIES}", "ask fewer")
         if self.fewest_slots < self.slots and any(q.query.per_slot for q in self.questions):
-            problem = "asks for each reading of windows that are not all of one length"
+            problem = "asks for each reading of windows of different lengths"
             raise InvalidSetting("queries", problem, 'write for example window = "1d"')
 
     def _refuse_what_is_not_kept(self) -> None:
         """Long windows are kept as sums and extremes."""
-        several = self.panes.size < self.windows.lasting(1)
-        if self.keeps_slots and several and self.slots > MOST_KEPT:
+        if self.keeps_slots and self.panes.size < self.size and self.slots > MOST_KEPT:
             name = next(q.query.name for q in self.questions if q.query.needs_slots)
             raise InvalidSetting(
                 "queries",
@@ -258,19 +254,15 @@ class Policy:
             "minimum": f"{self.domain.minimum.normalize():f}",
             "maximum": f"{self.domain.maximum.normalize():f}",
             "step": f"{self.domain.step.normalize():f}",
-            **self._lengths(),
+            **({"size_ms": self.size} if self.calendar is None else self.calendar.document()),
+            "interval_ms": self.interval,
+            **({"hop_ms": self.hop} if self.calendar is None else {}),
+            **({"offset_ms": self.offset} if self.offset else {}),
             "presence": self.presence,
             "epsilon_per_watt": [[charge.name, charge.epsilon] for charge in self.charges],
             **({"noise": self.noise, "queries": names} if self.noise == JOINT else {}),
             **({"fill": "last", "fill_limit_ms": self.fill_limit} if self.fill_limit else {}),
         }
-
-    def _lengths(self) -> dict[str, Any]:
-        offset = {"offset_ms": self.offset} if self.offset else {}
-        if self.calendar is not None:
-            return {**self.calendar.document(), "interval_ms": self.interval, **offset}
-        lengths = {"size_ms": self.size, "interval_ms": self.interval, "hop_ms": self.hop}
-        return {**lengths, **offset}
 
     def _promised(self) -> dict[str, Any]:
         return {
@@ -294,10 +286,6 @@ class Policy:
 def policy_of(document: dict[str, Any]) -> Policy:
     """The policy that was published so: the inverse of `document`."""
     losses = {name: nano("epsilon", epsilon) for name, epsilon in document["epsilon_per_watt"]}
-    calendar, offset = calendar_of(document), document.get("offset_ms", 0)
-    if calendar is not None:
-        longest = calendar.windows(document["interval_ms"], offset).lasting(1)
-        document = {**document, "size_ms": longest, "hop_ms": longest}
     return Policy(
         domain=Domain(*(Decimal(document[name]) for name in ("minimum", "maximum", "step"))),
         questions=tuple(
@@ -311,8 +299,7 @@ def policy_of(document: dict[str, Any]) -> Policy:
         on_exhausted=document["on_exhausted"],
         readings=document.get("readings", "classes"),
         fill_limit=document.get("fill_limit_ms", 0),
-        offset=offset,
-        calendar=calendar,
+        **lengths_of(document),
         **{name: document[f"{name}_ms"] for name in _TIMES},
     )
 

@@ -19,7 +19,7 @@ LONGEST = 2**50  # milliseconds: 35 thousand years
 LEAST_PANE = 15 * 60 * 1000
 """Of windows that are so long, in milliseconds."""
 
-NO_PANE = 'write whole quarters of an hour, such as "6h"'
+NO_PANE = "leaves bounds that are no whole quarters of an hour"
 Some = TypeVar("Some", int, Integers)
 
 
@@ -58,7 +58,7 @@ class Windows:
             )
         without, common = gcd(self.size, self.hop), gcd(self.size, self.hop, self.offset)
         if common < LEAST_PANE <= without:
-            raise InvalidSetting("offset", "is no whole quarters of an hour", NO_PANE)
+            raise InvalidSetting("offset", NO_PANE, 'write for example "6h"')
 
     # When.
 
