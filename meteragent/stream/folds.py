@@ -113,7 +113,7 @@ class Folds:
 
     def _oldest(self, rows: Integers) -> Integers:
         """The first pane of each row's oldest window that holds something, or NEVER."""
-        first = self._windows.start(self._open(rows)) // self._panes.size
+        first = self._panes.newest(self._windows.start(self._open(rows)))
         oldest: Integers = np.where(self._counts[rows] > 0, first, NEVER).min(axis=1)
         return oldest
 
@@ -155,7 +155,7 @@ class Folds:
         columns = windows[open_windows] % self._columns
         self._counts[rows[open_windows], columns] = counts[open_windows]
         self._until[closed.rows] = before
-        last = self._windows.end(windows[decided]) // self._panes.size
+        last = self._panes.newest(self._windows.end(windows[decided]))
         np.maximum.at(self._until, rows[decided], last)
         np.maximum.at(self._until, closed.panes.rows, closed.panes.panes + 1)
         return self._decided(rows[decided], windows[decided], contents, closed)
@@ -164,7 +164,7 @@ class Folds:
         """By which pane's end each row's next window that holds anything is over, or NEVER."""
         if not self.several:
             return np.full(len(rows), NEVER)
-        ends = self._windows.end(self._open(rows)) // self._panes.size - 1
+        ends = self._panes.newest(self._windows.end(self._open(rows))) - 1
         awaited: Integers = np.where(self._counts[rows] > 0, ends, NEVER).min(axis=1)
         return awaited
 
@@ -175,7 +175,7 @@ class Folds:
     def _decided(
         self, rows: Integers, windows: Integers, contents: Levels | Sums, closed: Closed
     ) -> Decided:
-        last = self._windows.end(windows) // self._panes.size - 1
+        last = self._panes.newest(self._windows.end(windows)) - 1
         whole = np.ones(len(rows), dtype=np.bool_)
         if self._whole_from is not None:
             whole = windows >= self._whole_from[rows]

@@ -186,7 +186,7 @@ class LastReadings:
         with_level = np.where(follows, np.roll(level, 1), self._levels[rows])
         many = self._between(since, first)
         told, of = parts.told, parts.told_of
-        begin = self._windows.start(parts.windows[of]) // self._windows.interval
+        begin = self._windows.first_slot(parts.windows[of])
         within = np.where(follows[told], since[told] >= begin, open_before[of])
         np.add.at(counts, of[within], many[told[within]])
         np.add.at(totals, of[within], (many * with_level)[told[within]])
@@ -207,14 +207,14 @@ class LastReadings:
         last[parts.kept_of], by_level[parts.kept_of] = self._slots[rows], self._levels[rows]
         last[parts.told_of], by_level[parts.told_of] = newest[parts.told], level[parts.told]
         over = decided[counts[decided] > 0]
-        end = self._windows.end(parts.windows[over]) // self._windows.interval
+        end = self._windows.slot(self._windows.end(parts.windows[over]))
         many = self._between(last[over], end)
         counts[over] += many
         totals[over] += many * by_level[over]
 
     def _between(self, last: Integers, until: Integers) -> Integers:
         """How many slots behind the pane of a reading, and before these, hold its copy."""
-        begin = self._panes.first_slot(last // self._panes.slots + 1)
+        begin = self._panes.first_slot(self._panes.newest(last * self._panes.interval) + 1)
         many: Integers = np.maximum(0, np.minimum(until, last + self._most + 1) - begin)
         return many
 
@@ -270,14 +270,14 @@ class KeptSlots:
         place[decided] = np.arange(len(decided))
         told = np.flatnonzero(place[parts.told_of] >= 0)
         which, of = parts.told[told], parts.told_of[told]
-        first = self._windows.start(parts.windows[of]) // self._panes.size
+        first = self._panes.newest(self._windows.start(parts.windows[of]))
         found[place[of], closed.panes.panes[which] - first] = closed.panes.levels[which]
         self._keep(closed, parts.row_of, before)
         return found.reshape(len(decided), self._windows.slots)
 
     def _before(self, closed: Closed, parts: Parts, before: Integers, decided: Integers) -> Levels:
         """What was folded before of windows that are decided."""
-        first = self._windows.start(parts.windows[decided]) // self._panes.size
+        first = self._panes.newest(self._windows.start(parts.windows[decided]))
         panes = first[:, np.newaxis] + np.arange(self._count)
         nth = parts.nth[decided]
         found: Levels = self._levels[closed.rows[nth][:, np.newaxis], panes % self._count]

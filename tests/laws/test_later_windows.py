@@ -48,6 +48,11 @@ class LaterWindows(Windows):
     def first_slot(self, window: Some) -> Some:
         return Windows.first_slot(self, window) + LATER // self.interval
 
+    @property
+    def panes(self) -> Windows:
+        pane = Windows(self.size, self.hop, self.interval).panes.size
+        return LaterWindows(pane, pane, self.interval)
+
 
 class LaterPolicy(Policy):
     """A policy for them."""
@@ -72,6 +77,14 @@ POLICIES = {
         HOME, hop=10 * SECOND, on_exhausted="partial", min_coverage=Decimal("0.5"), grace=0
     ),
 }
+SUMS = replace(
+    HOME,
+    questions=tuple(question(name, 2000, 100) for name in ("avg", "min", "max")),
+    fill_limit=20 * SECOND,
+    size=40 * SECOND,
+    hop=20 * SECOND,
+)
+POLICIES |= {"s": SUMS, "q": replace(SUMS, presence="private", size=30 * SECOND)}
 LATER_POLICIES = {
     prefix: LaterPolicy(**{field.name: getattr(one, field.name) for field in fields(one)})
     for prefix, one in POLICIES.items()

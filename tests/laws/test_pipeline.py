@@ -42,6 +42,7 @@ POLICIES: tuple[Assigned, ...] = (
 SUMS = replace(
     HOME,
     questions=(question("avg", 1, 100), question("max", 1, 100), question("min", 1, 100)),
+    fill_limit=20 * SECOND,
     size=40 * SECOND,
     hop=20 * SECOND,
 )
