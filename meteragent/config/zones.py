@@ -12,7 +12,7 @@ from importlib.resources import files
 from zoneinfo import ZoneInfo
 
 from meteragent.errors import InvalidSetting
-from meteragent.privacy.calendar import Zone
+from meteragent.privacy.zone import Zone
 
 YEARS = range(1980, 2101)
 _PACKAGE = "tzdata"

@@ -21,6 +21,7 @@ import numpy as np
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.windows import LEAST_PANE, NO_PANE, Some, Windows, mark_of, panes_of
+from meteragent.privacy.zone import FARTHEST, Zone
 
 Unit = Literal["day", "week", "month"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
@@ -30,17 +31,6 @@ MEAN = {"day": DAY, "week": 7 * DAY, "month": 146_097 * DAY // 4800}
 CYCLE = 146_097 * DAY
 MONDAY = 3
 """So many days before the epoch a week begins."""
-FARTHEST = 2**58
-"""Milliseconds from the epoch: what is beyond is of no meaning, and must not overflow."""
-
-
-class Zone(NamedTuple):
-    """What the clocks of a time zone show."""
-
-    name: str
-    offsets: tuple[tuple[int, int], ...]
-    """(since, ahead): since when they are how far ahead of UTC, in milliseconds. Before the first
-    of these times they are as far ahead as then, and from the last one on for ever."""
 
 
 class Calendar(NamedTuple):
@@ -106,37 +96,15 @@ class CalendarWindows:
                 'write for example "15m" or "10s"',
             )
 
-    # What the clocks show.
-
-    @cached_property
-    def _since(self) -> Integers:
-        """When each stretch begins in which the clocks go evenly, but for the first one."""
-        return np.array([since for since, _ in self.zone.offsets[1:]], dtype=np.int64)
-
-    @cached_property
-    def _ahead(self) -> Integers:
-        """How far ahead of UTC they are in it."""
-        return np.array([ahead for _, ahead in self.zone.offsets], dtype=np.int64)
-
-    @cached_property
-    def _shown(self) -> Integers:
-        """Before which local time all is that they have shown by its end; but for the last one."""
-        shown: Integers = np.maximum.accumulate(self._since + self._ahead[:-1])
-        return shown
-
     # When.
 
     def start(self, window: Some) -> Some:
         """When a window begins."""
-        local = self._local(window)
-        stretch = np.searchsorted(self._shown, local, side="right")
-        begins = np.append(-FARTHEST, self._since)[stretch]
-        return _like(window, np.maximum(begins, local - self._ahead[stretch]))
+        return _like(window, self.zone.moments(self._local(window)))
 
     def _local(self, window: Some) -> Integers:
         """The local time that it begins with."""
-        most = FARTHEST // MEAN[self.unit]
-        number = np.clip(np.asarray(_bounded(window, most)), -most, most)
+        number = _bounded(window, FARTHEST // MEAN[self.unit])
         if self.unit == "month":
             number = number.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
         elif self.unit == "week":
@@ -154,11 +122,7 @@ class CalendarWindows:
 
     def newest(self, time: Some) -> Some:
         """The window that a time is in: that of the latest local time shown so far."""
-        times = np.clip(np.asarray(_bounded(time, FARTHEST)), -FARTHEST, FARTHEST)
-        stretch = np.searchsorted(self._since, times, side="right")
-        before = np.append(-2 * FARTHEST, self._shown)[stretch] - 1
-        local = np.maximum(times + self._ahead[stretch], before) - self.offset
-        number: Integers = local // DAY
+        number: Integers = (self.zone.latest(_bounded(time, FARTHEST)) - self.offset) // DAY
         if self.unit == "month":
             number = number.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
         elif self.unit == "week":
@@ -195,7 +159,7 @@ class CalendarWindows:
 
     @cached_property
     def _numbers(self) -> Integers:
-        last = self.newest(int(self._since.max(initial=0)) + CYCLE)
+        last = self.newest(int(self.zone.changes.max(initial=0)) + CYCLE)
         return np.arange(self.newest(-31 * DAY), last + 1)
 
     @cached_property
@@ -211,7 +175,7 @@ class CalendarWindows:
     @cached_property
     def _common(self) -> int:
         """What divides every bound, and every shift of the clocks."""
-        return gcd(DAY, *np.unique(self._starts % DAY).tolist(), *self._ahead.tolist())
+        return gcd(DAY, *np.unique(self._starts % DAY).tolist(), *self.zone.ahead.tolist())
 
     @cached_property
     def panes(self) -> Windows:
@@ -249,6 +213,14 @@ class CalendarWindows:
         """Readings of each of the windows that begin at these times."""
         slots: Integers = (self.end_of(starts) - starts) // self.interval
         return slots
+
+    def slot(self, time: Some) -> Some:
+        """Which slot a time is in; slots are counted from the epoch on."""
+        return time // self.interval
+
+    def first_slot(self, window: Some) -> Some:
+        """The slot that a window begins with."""
+        return self.slot(self.start(window))
 
     def readings(self, length: float) -> int:
         """How many readings something can be in that takes so long, wherever it begins."""
@@ -299,9 +271,11 @@ def _most_touched(windows: CalendarWindows, length: int, step: int) -> int:
     return int((windows.newest(ends - step + length - 1) - numbers).max()) + 1
 
 
-def _bounded(numbers: Some, most: int) -> Some:
-    """Without what does not fit into 64 bits."""
-    return max(-most, min(most, numbers)) if isinstance(numbers, int) else numbers
+def _bounded(numbers: Some, most: int) -> Integers:
+    """As a column that no reckoning overflows."""
+    if isinstance(numbers, int):
+        numbers = max(-most, min(most, numbers))
+    return np.clip(np.asarray(numbers, dtype=np.int64), -most, most)
 
 
 def _like(asked: Some, answer: Integers) -> Some:

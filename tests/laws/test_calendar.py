@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from meteragent.config.zones import YEARS, names, zone
 from meteragent.errors import InvalidSetting
-from meteragent.privacy.calendar import DAY, UNITS, CalendarWindows, Unit, Zone
+from meteragent.privacy.calendar import DAY, UNITS, CalendarWindows, Unit
+from meteragent.privacy.zone import Zone
 from tests.given import HOUR, MINUTE
 from tests.twins.calendar import EPOCH, bounds, clock_of, milliseconds
 
