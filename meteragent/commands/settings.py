@@ -8,6 +8,7 @@ from typing import Any
 from meteragent.commands.arguments import POLICY
 from meteragent.config import Config, from_document, load
 from meteragent.errors import ConfigRefused, InvalidSetting
+from meteragent.privacy.calendar import UNITS
 
 AGENT = ("key_file", "normalise_ids")
 """Settings of the agent that are arguments too; explaining needs none of them."""
@@ -16,6 +17,8 @@ AGENT = ("key_file", "normalise_ids")
 def settings(arguments: Namespace) -> Config:
     """From a file, or from the arguments: never some from each."""
     given = {name: value for name in POLICY if (value := getattr(arguments, name)) is not None}
+    if not windows_have_zone(arguments):
+        given.pop("timezone", None)
     if arguments.query is not None:
         given["queries"] = arguments.query
     agent = {name: value for name in AGENT if (value := getattr(arguments, name, None)) is not None}
@@ -29,6 +32,12 @@ def settings(arguments: Namespace) -> Config:
             ]
         )
     return load(arguments.config, os.environ)
+
+
+def windows_have_zone(arguments: Namespace) -> bool:
+    """Whether `--timezone` is of windows; where a table is read, it may be of its times alone."""
+    reads_times = hasattr(arguments, "time_column")
+    return not reads_times or (arguments.config is None and arguments.window in UNITS)
 
 
 def _by_arguments(given: dict[str, Any], agent: dict[str, Any]) -> Config:

@@ -147,8 +147,7 @@ class CalendarWindows:
 
     def reach(self, count: int) -> int:
         """Each run of so many windows is over by then, counted from `ahead` of all before it."""
-        late = self._starts - self.ahead(1) * self._numbers
-        return self.ahead(count) + int(late.max())
+        return self.ahead(count) + self._late
 
     @cached_property
     def mark(self) -> int:
@@ -169,6 +168,11 @@ class CalendarWindows:
     @cached_property
     def _lengths(self) -> Integers:
         return self.end(self._numbers) - self._starts
+
+    @cached_property
+    def _late(self) -> int:
+        """By how much a window begins later than `ahead` of all before it, at most."""
+        return int((self._starts - self.ahead(1) * self._numbers).max())
 
     # Panes.
 

@@ -266,6 +266,21 @@ def test_a_coarse_ledger_grants_what_an_exact_one_with_its_slack_would(
             assert granted.tolist() == [len(terms.costs)]
 
 
+def test_what_was_spent_on_other_days_is_billed_anew() -> None:
+    """Days of London are numbered as those of UTC, and no summer's begins when they do."""
+    london, utc = (
+        Terms(2, 3 * 25 * HOUR, CalendarWindows("day", zone(name), HOUR), costs=(1,))
+        for name in ("Europe/London", "UTC")
+    )
+    assert (london.bucket, london.reach) == (utc.bucket, utc.reach)
+    ledger = Ledger(london, 1)
+    today = london.windows.newest(THEN)
+    assert ledger.charge(np.array([0]), np.array([london.windows.start(today)])).tolist() == [1]
+    same, other = load(london, everyone(ledger)), load(utc, everyone(ledger))
+    assert (same.head[0], other.head[0]) == (today, today + REACH_BACK)
+    assert spent(load(utc, everyone(other))) == spent(other)
+
+
 @given(terms=st.one_of(few_days, many_days), steps=st.lists(st.integers(0, 9), max_size=40))
 def test_a_calendar_grants_what_an_exact_account_with_a_longer_horizon_would(
     terms: Terms, steps: list[int]
