@@ -130,7 +130,7 @@ def test_a_month_that_comes_in_pieces_is_the_month(directory: Path) -> None:
     assert (directory / "pieces.jsonl").read_bytes() == (directory / "whole.jsonl").read_bytes()
     [month] = released(directory / "pieces.jsonl")
     assert (month["readings"], month["slots"]) == (31 * 96 - 4, 31 * 96 - 4)
-    assert main(["ledger", "show", "--ledger", "spend.db"]) == Exit.OK
+    assert main(["ledger", "show", "m", "--ledger", "spend.db"]) == Exit.OK
 
 
 def test_explaining_needs_the_zone_and_says_it(capsys: Said) -> None:

@@ -61,6 +61,7 @@ def logs(draw: st.DrawFn) -> list[Record]:
     """Around a change of clocks, or a leap day."""
     time, log = (draw(st.sampled_from(BEGINS)) - date(1970, 1, 1)).days * DAY + 7 * MINUTE, []
     for _ in range(draw(st.integers(1, 25))):
+        length = draw(st.sampled_from([1, 1, 2, 9, 40]))
         time += draw(st.sampled_from([0, 0, 1, 3, 10, 30, 90])) * HOUR
         start = time + draw(st.sampled_from([0, 0, 0, -5, -40, 100])) * HOUR
         watts = st.one_of(st.floats(-100, 2000), st.just(float("nan")))
@@ -69,8 +70,8 @@ def logs(draw: st.DrawFn) -> list[Record]:
                 meter=draw(st.sampled_from(laws.METERS)),
                 written=time + 40 * HOUR,
                 start=start,
-                watts=tuple(draw(watts) for _ in range(draw(st.sampled_from([1, 1, 2, 9, 40])))),
-                spacing=draw(st.sampled_from([QUARTER, QUARTER, HOUR])),
+                watts=tuple(draw(watts) for _ in range(length)),
+                spacing=QUARTER if length > 9 else draw(st.sampled_from([QUARTER, HOUR])),
                 bad=draw(st.integers(0, 9)) == 0,
             )
         )
