@@ -2,6 +2,7 @@
 
 import os
 from argparse import Namespace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,11 @@ AGENT = ("key_file", "normalise_ids")
 
 def settings(arguments: Namespace) -> Config:
     """From a file, or from the arguments: never some from each."""
-    given = {name: value for name in POLICY if (value := getattr(arguments, name)) is not None}
-    if not windows_have_zone(arguments):
-        given.pop("timezone", None)
+    left_out = set() if windows_have_zone(arguments) else {"timezone"}
+    given = _given(arguments, (name for name in POLICY if name not in left_out))
     if arguments.query is not None:
         given["queries"] = arguments.query
-    agent = {name: value for name in AGENT if (value := getattr(arguments, name, None)) is not None}
+    agent = _given(arguments, AGENT)
     if arguments.config is None:
         return _by_arguments(given, agent)
     if given or agent:
@@ -32,6 +32,11 @@ def settings(arguments: Namespace) -> Config:
             ]
         )
     return load(arguments.config, os.environ)
+
+
+def _given(arguments: Namespace, names: Iterable[str]) -> dict[str, Any]:
+    found = {name: getattr(arguments, name, None) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def windows_have_zone(arguments: Namespace) -> bool:

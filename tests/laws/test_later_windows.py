@@ -102,7 +102,7 @@ class SlotPanes(Policy):
         return Windows(self.interval, self.interval, self.interval)
 
 
-ENOUGH = {prefix: one for prefix, one in POLICIES.items() if one.hop > LATER}
+ENOUGH = {prefix: replace(one, hop=max(one.hop, 2 * LATER)) for prefix, one in POLICIES.items()}
 BY_OFFSET = {prefix: replace(one, offset=LATER) for prefix, one in ENOUGH.items()}
 SLOT_BY_SLOT = {
     prefix: SlotPanes(**{field.name: getattr(one, field.name) for field in fields(one)})
