@@ -10,7 +10,7 @@ from pathlib import Path
 
 from meteragent.commands.arguments import OUTPUTS
 from meteragent.commands.exit_codes import Exit
-from meteragent.commands.settings import settings
+from meteragent.commands.settings import settings, windows_have_zone
 from meteragent.config import Config
 from meteragent.errors import FileRefused, InputDamaged, InputReplaced, KeyRefused
 from meteragent.explain import advice
@@ -124,7 +124,9 @@ def _mapping(arguments: Namespace) -> TableOptions:
         decimal_comma=given.get("decimal") == "comma",
     )
     zone = zone_of(given["timezone"]) if "timezone" in given else UTC
-    return TableOptions(columns, TimeFormat(given.get("time_format", "iso"), zone), bool(given))
+    of_windows = {"timezone"} if windows_have_zone(arguments) else set()
+    times = TimeFormat(given.get("time_format", "iso"), zone)
+    return TableOptions(columns, times, bool(given.keys() - of_windows))
 
 
 def _places(arguments: Namespace, stack: ExitStack) -> Paths:

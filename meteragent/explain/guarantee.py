@@ -21,7 +21,7 @@ from decimal import Decimal
 from operator import attrgetter
 
 from meteragent.explain.document import Bound, Promised
-from meteragent.explain.words import at_most, listed, power_text, time_text
+from meteragent.explain.words import at_most, listed, power_text, time_text, window_text
 from meteragent.privacy.exact import epsilon_at, per_watt_text
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.terms import JOINT
@@ -116,7 +116,7 @@ class Guarantee:
 
     def _bounds_in_words(self) -> Iterator[str]:
         policy = self.policy
-        span, window = time_text(policy.horizon), time_text(policy.size)
+        span, window = time_text(policy.horizon), window_text(policy.windows)
         asked = listed(question.query.name for question in policy.questions)
         yield (
             f"Someone who already knows every reading of a home to within "

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.errors import InvalidSetting
+from meteragent.privacy.calendar import AnyWindows
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.mechanism import Mechanism
 from meteragent.privacy.query import Query
-from meteragent.privacy.windows import Windows
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Load:
         queries: tuple[Query, ...],
         nano: int,
         domain: Domain,
-        windows: Windows,
+        windows: AnyWindows,
         held: int,
         carried: int = 0,
     ) -> float:

@@ -110,16 +110,13 @@ def told_better(policy: Policy) -> list[str]:
     Noise of its own on each of `m` answers has that error at a loss of `2 / (m + 1)` of the joint
     draw's for each. Precondition: the policy's noise is joint.
     """
-    share = 2 / (len(policy.questions) + 1)
+    share, held = 2 / (len(policy.questions) + 1), policy.fewest_slots
     return [
         load.name
         for load in EVERYDAY
-        if sum(often * _together(part, policy, policy.slots, 0) for often, part in load.parts)
+        if sum(often * _together(part, policy, held, 0) for often, part in load.parts)
         > share
-        * sum(
-            often * sum(_alone(part, policy, policy.slots, 0).values())
-            for often, part in load.parts
-        )
+        * sum(often * sum(_alone(part, policy, held, 0).values()) for often, part in load.parts)
     ]
 
 

@@ -199,7 +199,7 @@ class Job:
         """Note how many of their slots windows hold, where gaps are seen and not filled."""
         policy = releases.policy
         if policy.presence == "public" and not policy.fill_limit:
-            self.held.update((100 * releases.held // policy.slots).tolist())
+            self.held.update((100 * releases.held // releases.slots).tolist())
 
     def _count(self, pipeline: Pipeline) -> None:
         counts = pipeline.counted()

@@ -13,14 +13,14 @@ import numpy as np
 from meteragent.errors import InvalidSetting
 from meteragent.privacy import joint
 from meteragent.privacy.arrays import Integers
+from meteragent.privacy.calendar import AnyWindows, Calendar, lengths_of
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import nano, per_watt_text
 from meteragent.privacy.mechanism import Mechanism, refuse, shared
 from meteragent.privacy.order import is_ordered
-from meteragent.privacy.query import Query, query
-from meteragent.privacy.question import Question
+from meteragent.privacy.query import query
+from meteragent.privacy.question import Question, refuse_unanswerable
 from meteragent.privacy.terms import JOINT, Charge, Terms
-from meteragent.privacy.units import format_duration
 from meteragent.privacy.windows import Some, Windows
 
 RELEASE_SCHEMA = "meteragent.release/2"
@@ -28,11 +28,9 @@ POLICY_SCHEMA = "meteragent.policy/1"
 DIGEST_BYTES = 16
 MOST_SLOTS = 100_000
 """Of a pane, which holds them all."""
-MOST_KEPT = 768
-"""Slots of a window of several panes, where they are kept one by one until it is over."""
 MOST_QUERIES = 128
 _DOMAIN = ("minimum", "maximum", "step", "resolution")
-_TIMES = ("size", "interval", "hop", "grace", "idle", "horizon")
+_TIMES = ("interval", "grace", "idle", "horizon")
 
 
 Presence = Literal["public", "private"]
@@ -45,9 +43,10 @@ Noise = Literal["independent", "joint"]
 class Policy:
     """Times are in milliseconds, `budget` in nano-units per watt.
 
-    Windows of length `size` start every `hop` and have a slot for every `interval`. One closes
-    `grace` after its end by the meter's own clock, or `grace + idle` by its partition's: where
-    presence is private by its partition's alone.
+    Windows of length `size` start every `hop`, an `offset` after the epoch, and have a slot for
+    every `interval`. One closes `grace` after its end by the meter's own clock, or `grace + idle`
+    by its partition's: where presence is private by its partition's alone. Where a `calendar`
+    says which windows there are, `size` and `hop` are the length of the longest.
     """
 
     domain: Domain
@@ -69,21 +68,15 @@ class Policy:
     noise: Noise = "independent"
     """Whether each answer has a draw of its own, or all answers of a window share one: then the
     loss of each question is that of all of them together."""
+    offset: int = 0
+    calendar: Calendar | None = None
 
     def __post_init__(self) -> None:
         self._refuse_crooked_windows()
         self._refuse_crooked_questions()
-        if not 0 <= self.min_coverage <= 1:
-            raise InvalidSetting("min_coverage", "must be in [0, 1]", 'write for example "0.8"')
-        if self.presence == "private" and self.min_coverage > 0:
-            raise InvalidSetting(
-                "min_coverage",
-                "would tell of presence, which is private",
-                'leave it out, or write presence = "public"',
-            )
-        if self.presence == "private" and self.readings != "classes":
-            raise InvalidSetting("readings", "is about presence, which is private", "leave it out")
-        self._refuse_what_is_not_kept()
+        self._refuse_what_tells_of_presence()
+        for asked in self.questions:
+            refuse_unanswerable(asked.query, self.windows, self.panes, filled=self.fill_limit > 0)
         losses = [asked.nano for asked in self.questions]
         if self.noise == JOINT:
             joint.refuse(self.domain, [asked.query for asked in self.questions], losses)
@@ -91,6 +84,15 @@ class Policy:
             for loss in losses:
                 refuse(self.domain, loss)
         self.terms  # noqa: B018 - refuses what no ledger can keep
+
+    def _refuse_what_tells_of_presence(self) -> None:
+        if not 0 <= self.min_coverage <= 1:
+            raise InvalidSetting("min_coverage", "must be in [0, 1]", 'write for example "0.8"')
+        if self.presence == "private" and self.min_coverage > 0:
+            advice = 'leave it out, or write presence = "public"'
+            raise InvalidSetting("min_coverage", "would tell of presence, which is private", advice)
+        if self.presence == "private" and self.readings != "classes":
+            raise InvalidSetting("readings", "is about presence, which is private", "leave it out")
 
     def _refuse_crooked_windows(self) -> None:
         for field in ("grace", "idle", "fill_limit"):
@@ -113,35 +115,9 @@ class Policy:
             raise InvalidSetting("queries", "asks one twice", "name each once")
         if len(names) > MOST_QUERIES:
             raise InvalidSetting("queries", f"asks more than {MOST_QUERIES}", "ask fewer")
-
-    def _refuse_what_is_not_kept(self) -> None:
-        """Long windows are kept as sums and extremes."""
-        several = self.panes.size < self.size
-        for asked in (question.query for question in self.questions):
-            if asked.part:
-                self._refuse_crooked_parts(asked)
-            many = self.size // (asked.part or self.interval)
-            if asked.needs_slots and several and many > MOST_KEPT:
-                kept = "averages" if asked.part else "readings"
-                longer = "longer parts" if asked.part else f"{asked.name}(15m)"
-                raise InvalidSetting(
-                    "queries",
-                    f"asks {asked.name} of {many} {kept}, and no more than {MOST_KEPT} are kept "
-                    "one by one",
-                    f"ask {longer}, avg, min or max, or write shorter windows",
-                )
-
-    def _refuse_crooked_parts(self, asked: Query) -> None:
-        pane, part = self.panes.size, asked.part
-        if not self.windows.is_cut_by(part) or (pane % part and part % pane):
-            problem = f"asks {asked.name}: such parts do not divide windows and their panes"
-            raise InvalidSetting("queries", problem, f'write parts of "{format_duration(pane)}"')
-        if part % self.interval:
-            problem = f"asks {asked.name}: such parts are no whole number of intervals"
-            raise InvalidSetting("queries", problem, f'write parts of "{format_duration(pane)}"')
-        if self.fill_limit:
-            problem = f"asks {asked.name}, and averages of parts are not filled"
-            raise InvalidSetting("queries", problem, "leave fill out, or ask avg, min or max")
+        if self.fewest_slots < self.slots and any(q.query.per_slot for q in self.questions):
+            problem = "asks for each reading of windows of different lengths"
+            raise InvalidSetting("queries", problem, 'write for example window = "1d"')
 
     @property
     def parts(self) -> list[int]:
@@ -155,8 +131,13 @@ class Policy:
 
     @property
     def slots(self) -> int:
-        """Readings per window."""
+        """Readings per window, at most."""
         return self.windows.slots
+
+    @property
+    def fewest_slots(self) -> int:
+        """Readings per window, at least."""
+        return self.windows.fewest_slots
 
     def closes(self, window: Some) -> Some:
         """When a window is closed by its partition's clock, if nothing closed it before."""
@@ -182,13 +163,29 @@ class Policy:
 
     @property
     def needed(self) -> int:
-        """How many slots must hold a reading, or be filled, where presence is public."""
-        return max(1, ceil(self.min_coverage * self.slots))
+        """How many slots must hold a reading, or be filled, where presence is public.
+
+        Of windows of different lengths, in the shortest.
+        """
+        return self._needed(self.fewest_slots)
+
+    def needed_of(self, starts: Integers) -> Integers | int:
+        """How many it takes in each of the windows that begin at these times, or in any."""
+        slots = self.windows.slots_of(starts)
+        if isinstance(slots, int):
+            return self.needed
+        different, which = np.unique(slots, return_inverse=True)
+        return np.array([*map(self._needed, different.tolist())], dtype=np.int64)[which]
+
+    def _needed(self, slots: int) -> int:
+        return max(1, ceil(self.min_coverage * slots))
 
     @cached_property
-    def windows(self) -> Windows:
+    def windows(self) -> AnyWindows:
         """From when to when they last, and which slots they have."""
-        return Windows(self.size, self.hop, self.interval)
+        if self.calendar is None:
+            return Windows(self.size, self.hop, self.interval, self.offset)
+        return self.calendar.windows(self.interval, self.offset)
 
     @cached_property
     def panes(self) -> Windows:
@@ -253,9 +250,10 @@ class Policy:
             "maximum": f"{self.domain.maximum.normalize():f}",
             "step": f"{self.domain.step.normalize():f}",
             **self._resolution(),
-            "size_ms": self.size,
+            **({"size_ms": self.size} if self.calendar is None else self.calendar.document()),
             "interval_ms": self.interval,
-            "hop_ms": self.hop,
+            **({"hop_ms": self.hop} if self.calendar is None else {}),
+            **({"offset_ms": self.offset} if self.offset else {}),
             "presence": self.presence,
             "epsilon_per_watt": [[charge.name, charge.epsilon] for charge in self.charges],
             **({"noise": self.noise, "queries": names} if self.noise == JOINT else {}),
@@ -301,6 +299,7 @@ def policy_of(document: dict[str, Any]) -> Policy:
         on_exhausted=document["on_exhausted"],
         readings=document.get("readings", "classes"),
         fill_limit=document.get("fill_limit_ms", 0),
+        **lengths_of(document),
         **{name: document[f"{name}_ms"] for name in _TIMES},
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 from meteragent.privacy.arrays import Integers, Mask, counted, run_starts
 from meteragent.privacy.domain import ABSENT, Levels, Watts
 from meteragent.privacy.entropy import NoiseKey, Tags
-from meteragent.privacy.fill import carried
+from meteragent.privacy.fill import carried, within
 from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.query import Sums, averages
 from meteragent.privacy.release import Releaser
@@ -104,7 +104,7 @@ class Branch:
         `tags` are those of all rows.
         """
         starts = self.policy.windows.start(decided.windows)
-        contents = self._filled(decided.contents)
+        contents = self._filled(decided.contents, starts)
         readings = contents[0]
         present = _present(readings)
         granted, withheld = self._pay(decided, starts, _held(readings))
@@ -121,12 +121,14 @@ class Branch:
             unbiased,
         )
 
-    def _filled(self, contents: Contents) -> Contents:
+    def _filled(self, contents: Contents, starts: Integers) -> Contents:
         """With gaps filled where slots are kept, and averages of parts where windows are panes."""
         readings = contents[0]
         if isinstance(readings, Sums):
             return contents
         filled = carried(readings, self.policy.carried)
+        if self.policy.carried:
+            filled = within(filled, self.policy.windows.slots_of(starts))
         found: dict[int, Levels | Sums] = {**contents, 0: filled}
         for part in self.policy.parts:
             if part not in found:
@@ -141,7 +143,7 @@ class Branch:
         """
         rows, covered = decided.rows, np.ones(len(starts), dtype=np.bool_)
         if self.policy.presence == "public":
-            covered = held >= self.policy.needed
+            covered = held >= self.policy.needed_of(starts)
         granted = self._charge(rows, starts, covered & decided.whole)
         self.ledger.settle(rows, self.policy.windows.end_of(starts))
         short = granted < len(self.policy.questions)

@@ -67,7 +67,7 @@ class Folds:
     def __init__(self, policy: Policy) -> None:
         self._windows, self._panes = policy.windows, policy.panes
         self._digest = int.from_bytes(policy.digest[:8], "little")
-        self.several = policy.panes.size < policy.size
+        self.several = policy.panes.size < policy.windows.lasting(1)
         """Whether windows have several panes."""
         self._readings = Fold(Grain.of_readings(policy))
         self._parts = {part: PartFold(policy, part) for part in policy.parts}

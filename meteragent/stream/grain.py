@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from meteragent.privacy.calendar import AnyWindows
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.windows import Windows
 
@@ -12,7 +13,7 @@ from meteragent.privacy.windows import Windows
 class Grain(NamedTuple):
     """What is folded: single readings, or the averages of parts."""
 
-    windows: Windows
+    windows: AnyWindows
     panes: Windows
     private: bool
     """Whether presence is."""

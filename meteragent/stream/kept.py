@@ -89,11 +89,11 @@ class KeptSums:
 
 
 class KeptSlots:
-    """The slots of the last panes of each row, as many as a window has."""
+    """The slots of the last panes of each row, as many as the longest window has."""
 
     def __init__(self, grain: Grain) -> None:
         self._windows, self._panes = grain.windows, grain.panes
-        self._count = self._windows.size // self._panes.size
+        self._count = self._windows.slots // self._panes.slots
         self._levels = np.empty((0, self._count, self._panes.slots), dtype=grain.dtype)
         """levels[row, pane % count, slot]"""
 

@@ -51,6 +51,11 @@ class Releases:
         return self.policy.windows.end_of(self.starts)
 
     @property
+    def slots(self) -> Integers | int:
+        """How many slots each window has, or all of them have."""
+        return self.policy.windows.slots_of(self.starts)
+
+    @property
     def reasons(self) -> Counter[Withheld]:
         """How many windows were withheld, or some of their queries, for each reason."""
         return Counter(reason for reason in self.withheld if reason)

@@ -244,7 +244,6 @@ _PER_POLICY: tuple[tuple[str, str, Callable[[Guarantee], float]], ...] = (
         lambda g: float(g.epsilon(g.any_horizon)),
     ),
     ("policy_horizon_seconds", "What the budget is for.", lambda g: g.policy.horizon / _SECOND),
-    ("policy_window_seconds", "The length of a window.", lambda g: g.policy.size / _SECOND),
     (
         "policy_hop_seconds",
         "From the start of a window to that of the next one.",
@@ -254,6 +253,11 @@ _PER_POLICY: tuple[tuple[str, str, Callable[[Guarantee], float]], ...] = (
         "policy_delay_seconds",
         "How long after its end a window waits for meters that are silent.",
         lambda g: (g.policy.grace + g.policy.idle) / _SECOND,
+    ),
+    (
+        "policy_window_seconds",
+        "The length of a window.",
+        lambda g: g.policy.windows.lasting(1) / _SECOND,
     ),
 )
 _PER_CHARGE: tuple[tuple[str, str, Callable[[Guarantee], Mapping[str, float | Decimal]]], ...] = (

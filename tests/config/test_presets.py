@@ -46,6 +46,7 @@ OTHERWISE = {
     "readings": "exact",
     "on_exhausted": "partial",
     "noise": "joint",
+    "offset": "15m",
 }
 
 
@@ -98,7 +99,7 @@ def test_what_a_policy_sets_itself_wins(name: str, key: str) -> None:
 
 
 def test_every_setting_can_be_set_otherwise() -> None:
-    together = {"fill", "fill_limit"}
+    together = {"fill", "fill_limit", "timezone"}
     apart = {"name", "match", "preset", "share", "output"}
     assert {*OTHERWISE, *together, *apart} == set(PolicySettings.model_fields)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -10,8 +11,10 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from meteragent.config.zones import zone
+from meteragent.privacy.calendar import UNITS, Calendar
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.fill import carried
+from meteragent.privacy.fill import carried, within
 from meteragent.privacy.query import Sums, answer
 from meteragent.privacy.question import question
 from meteragent.privacy.units import format_duration
@@ -19,7 +22,7 @@ from meteragent.stream.closed import Closed, Tally
 from meteragent.stream.folds import Folds
 from meteragent.stream.order import Course
 from meteragent.stream.panes import Store
-from tests.given import SECOND, policy
+from tests.given import DAY, HOUR, MINUTE, SECOND, policy
 from tests.laws.test_panes import columns_of, come_to, cut, timelines
 from tests.twins.panes import Pane, Panes
 from tests.twins.whole_windows import WholeWindows
@@ -63,12 +66,37 @@ def policies(draw: st.DrawFn) -> Policy:
     return rules
 
 
+@st.composite
+def calendar_policies(draw: st.DrawFn) -> Policy:
+    """Days, weeks and months."""
+    interval = draw(st.sampled_from([15, 30, 60])) * MINUTE
+    name = draw(st.sampled_from(["Europe/Paris", "America/Sao_Paulo", "UTC", "Pacific/Apia"]))
+    unit = draw(st.sampled_from(UNITS if name != "Pacific/Apia" else UNITS[1:]))
+    offset = draw(st.sampled_from([0, 0, 6 * HOUR]))
+    slots = unit != "month" or interval == HOUR
+    names = ["avg", "min", "max", *(["median"] if slots and draw(st.booleans()) else [])]
+    lengths = Calendar(unit, zone(name)).lengths(interval, offset)
+    return policy(
+        domain=Domain(0, 100, 1),
+        questions=tuple(question(name, 1, 100) for name in names),
+        interval=interval,
+        grace=draw(st.integers(0, 25)) * HOUR,
+        idle=draw(st.integers(0, 40)) * HOUR,
+        presence=draw(st.sampled_from(["public", "private"])),
+        fill_limit=draw(st.sampled_from([0, 0, 1, 3, 100])) * interval,
+        horizon=400 * DAY,
+        **lengths,
+    )
+
+
 def answers(rules: Policy, decided: Decided) -> list[Answer]:
     """What is answered, as the twin says it."""
     asked = tuple(q.query for q in rules.questions)
     contents = decided.contents
     if not isinstance(slots := contents[0], Sums):
-        contents = {**contents, 0: (slots := carried(slots, rules.carried))}
+        starts = rules.windows.start(decided.windows)
+        slots = within(carried(slots, rules.carried), rules.windows.slots_of(starts))
+        contents = {**contents, 0: slots}
     held = slots.present if isinstance(slots, Sums) else np.count_nonzero(slots >= 0, axis=1)
     levels = answer(asked, contents)
     columns = (decided.rows, decided.windows, held)
@@ -145,11 +173,31 @@ class Both:
 def test_folds_answer_like_whole_windows(
     rules: Policy, cuts: list[int], data: st.DataObject
 ) -> None:
-    both = Both(rules)
-    for batch in cut(data.draw(timelines(rules.interval)), cuts):
+    keep_step(Both(rules), cut(data.draw(timelines(rules.interval)), cuts), data, SECOND)
+
+
+@settings(max_examples=max(100, settings().max_examples))
+@given(
+    calendar_policies(),
+    st.lists(st.integers(0, 60), max_size=6),
+    st.sampled_from([date(2024, 3, 26), date(2024, 10, 23), date(2018, 2, 10), date(2011, 12, 25)]),
+    st.data(),
+)
+def test_so_they_do_where_clocks_change(
+    rules: Policy, cuts: list[int], begin: date, data: st.DataObject
+) -> None:
+    since = (begin - date(1970, 1, 1)).days * DAY + 13 * MINUTE
+    unit = data.draw(st.sampled_from([15 * MINUTE, HOUR]))
+    drawn = data.draw(timelines(rules.interval, unit, since))
+    keep_step(Both(rules), cut(drawn, cuts), data, unit)
+
+
+def keep_step(both: Both, batches: list[list[Sent]], data: st.DataObject, unit: int) -> None:
+    """Give the same to folds and to the twin, and cut and restore anywhere."""
+    for batch in batches:
         both.take(batch)
         if data.draw(st.integers(0, 3)) == 0:
-            both.tick(both.clock + data.draw(st.integers(0, 200)) * SECOND)
+            both.tick(both.clock + data.draw(st.integers(0, 200)) * unit)
         if data.draw(st.booleans()):
             both.restart()
         assert sorted(both.found) == sorted(both.expected)

@@ -45,6 +45,9 @@ class LaterWindows(Windows):
     def first_open(self, passed: Some) -> Some:
         return Windows.first_open(self, passed - LATER)
 
+    def bucket_of(self, start: Some, count: int) -> Some:
+        return Windows.bucket_of(self, start - LATER, count)
+
     def first_slot(self, window: Some) -> Some:
         return Windows.first_slot(self, window) + LATER // self.interval
 
@@ -91,6 +94,22 @@ LATER_POLICIES = {
 }
 
 
+class SlotPanes(Policy):
+    """A policy whose panes are slots, as those of windows are that begin a slot later."""
+
+    @cached_property
+    def panes(self) -> Windows:
+        return Windows(self.interval, self.interval, self.interval)
+
+
+ENOUGH = {prefix: replace(one, hop=max(one.hop, 2 * LATER)) for prefix, one in POLICIES.items()}
+BY_OFFSET = {prefix: replace(one, offset=LATER) for prefix, one in ENOUGH.items()}
+SLOT_BY_SLOT = {
+    prefix: SlotPanes(**{field.name: getattr(one, field.name) for field in fields(one)})
+    for prefix, one in ENOUGH.items()
+}
+
+
 class Became(NamedTuple):
     """What became of readings."""
 
@@ -127,6 +146,12 @@ def test_windows_that_begin_later_are_the_same_windows_as_much_later(
 ) -> None:
     cut = min(cut, len(log))
     assert fed(LATER_POLICIES, log, cut, later=LATER) == fed(POLICIES, log, cut, later=0)
+
+
+@given(log=logs(), cut=st.integers(0, 50))
+def test_so_are_those_of_which_an_offset_says_it(log: list[Record], cut: int) -> None:
+    cut = min(cut, len(log))
+    assert fed(BY_OFFSET, log, cut, later=LATER) == fed(SLOT_BY_SLOT, log, cut, later=0)
 
 
 def test_a_bucket_of_theirs_reaches_to_the_end_of_its_last_window() -> None:

@@ -64,15 +64,18 @@ def levels_of(drawn: bytes) -> tuple[int | None, ...]:
 
 
 @st.composite
-def timelines(draw: st.DrawFn, interval: int) -> list[Sent]:
-    """Records of a few meters: steady, jittered, late, repeated, silent, leaping ahead."""
+def timelines(draw: st.DrawFn, interval: int, unit: int = SECOND, begin: int = 10**6) -> list[Sent]:
+    """Records of a few meters: steady, jittered, late, repeated, silent, leaping ahead.
+
+    So many of a `unit`; the first is near the `begin`.
+    """
     lengths = draw(st.sampled_from([1, 1, 6, 30]))
     records: list[Sent] = []
-    time = 10**6
+    time = begin
     offset = draw(st.integers(0, 5))
     for _ in range(draw(st.integers(1, 60))):
-        time += draw(st.sampled_from([0, 0, 1, 1, 2, 3, 10, 60, 700])) * SECOND
-        jitter = draw(st.sampled_from([0, 0, 0, -1, -3, -20, -50, 5])) * SECOND
+        time += draw(st.sampled_from([0, 0, 1, 1, 2, 3, 10, 60, 700])) * unit
+        jitter = draw(st.sampled_from([0, 0, 0, -1, -3, -20, -50, 5])) * unit
         spacing = draw(st.sampled_from([interval, interval, interval, 700, 7 * interval]))
         levels = draw(st.binary(min_size=1, max_size=lengths))
         start = time + jitter + draw(st.integers(0, 999))

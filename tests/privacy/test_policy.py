@@ -76,8 +76,8 @@ def test_a_policy_that_makes_no_sense_is_refused_by_its_field(
 @pytest.mark.parametrize(
     ("asked", "problem"),
     [
-        ("median", "of 1440 readings, and no more than 768 are kept"),
-        ("median(1m)", "of 1440 averages, and no more than 768 are kept"),
+        ("median", "of 1440 readings, and only 768 are kept"),
+        ("median(1m)", "of 1440 averages, and only 768 are kept"),
         ("max(25m)", "do not divide windows and their panes"),
         ("max(10m)", "do not divide windows and their panes"),
         ("max(30s)", "are no whole number of intervals"),

@@ -38,7 +38,7 @@ class WholeWindows:
         """All panes of a row have closed from one on up to another: which windows are over?"""
         meter = self.meters.setdefault(row, Meter(first, first))
         windows, pane = self.policy.windows, self.policy.panes.size
-        window = (meter.over * pane - windows.size) // windows.hop
+        window = windows.first_open(meter.over * pane) - 1
         found = []
         while windows.end(window) <= until * pane:
             if windows.end(window) > meter.over * pane:
@@ -52,10 +52,11 @@ class WholeWindows:
 
     def content(self, meter: Meter, window: int) -> list[int | None]:
         """What its slots hold, those that are filled among them."""
-        begin = window * self.policy.hop // self.policy.interval
+        windows, interval = self.policy.windows, self.policy.interval
+        begin, end = windows.start(window) // interval, windows.end(window) // interval
         slots: list[int | None] = []
         last = None
-        for slot in range(begin, begin + self.policy.slots):
+        for slot in range(begin, end):
             if slot in meter.cells:
                 last = slot
             known = last is not None and slot - last <= self.policy.carried
