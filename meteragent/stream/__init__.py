@@ -20,6 +20,7 @@ folds       all that is kept of open windows, and which of them are over
 fold_record    windows that are not over as bytes, and back
 branch      one policy: who pays, what is released
 cohort      the meters that have the same policies, and their accounts
+residents   which meters are here, and which have no business here
 position    how far a partition has come
 pipeline    one partition's readings in, releases and ledger records out
 partition   what happens to a partition, and what is then to be done, as a table
