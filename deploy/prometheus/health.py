@@ -134,7 +134,7 @@ ALERTS = (
             "The promise is not hurt: what is missing is missing before the mechanism.",
             "Find out why the agent was away for so long, or why retention is so short.",
             (
-                "Retention must exceed window + grace + idle by the longest outage that you want "
+                "Retention must exceed pane + grace + idle by the longest outage that you want "
                 "to survive; `meteragent check` knows the least."
             ),
         ),
