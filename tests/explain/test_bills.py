@@ -187,3 +187,14 @@ def test_months_are_added_up_by_their_own_lengths() -> None:
     assert (some.high - some.low) / 2 == pytest.approx(off)
     with pytest.raises(InvalidSetting, match="starts: are missing"):
         bill(np.full(12, 100.0), home, asked)
+
+
+def test_how_much_stays_is_learned_from_neighbours_that_are_both_there() -> None:
+    """Gaps next to readings do not make a home look more restless than it is."""
+    draw = np.random.default_rng(6)
+    of = asking(100, "avg")
+    truth = np.repeat(np.tile([500.0, 2500.0], 10), 30)
+    seen = truth + draw.laplace(scale=100, size=len(truth))
+    seen[::3] = np.nan
+    watts = smoothed(seen, of, of.questions[0]).watts
+    assert np.abs(watts - truth)[::3].mean() < 330

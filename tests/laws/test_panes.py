@@ -20,7 +20,7 @@ from meteragent.stream.records import Records
 from tests.given import SECOND, policy
 from tests.twins.panes import Panes
 
-MANY = settings(max_examples=max(200, settings().max_examples))
+MANY = settings(max_examples=max(120, settings().max_examples))
 STRIDES = st.sampled_from([1, 50, STRIDE_SLOTS])
 """A pane at a stride, a few, or as many as there are."""
 PORTIONS = st.sampled_from([(1, 1), (10_000, 3), (SLOTS_AT_ONCE, PANES_AT_ONCE)])
