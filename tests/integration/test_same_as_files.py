@@ -23,6 +23,7 @@ from meteragent.kafka.agent import Agent
 from meteragent.stream.homes import Homes
 from tests.files.given import CONFIGURATION, SHARED, lively, write_key
 from tests.given import DAY
+from tests.integration.test_topics import alter
 
 pytestmark = pytest.mark.integration
 
@@ -123,6 +124,8 @@ def test_files_give_what_kafka_gives(
     assert main(create) == Exit.OK
 
     config = load(tmp_path / "agent.toml", {})
+    for output in config.kafka.outputs:  # or brokers delete at once what is released of last year
+        asyncio.run(alter(config, output, retention_ms="-1"))
     count = sum(map(len, expected.values()))
     assert count > 200
     read = asyncio.run(through_kafka(config, partitions, lines, count))
