@@ -66,13 +66,13 @@ def gives_all_answers_one_word(patch: pytest.MonkeyPatch) -> None:
 
 
 def noise_without(part: str) -> Plant:
-    """What noise is bound to: `tags` of meters, `starts` or `levels` of windows."""
+    """What noise is bound to: `tags` of meters, `starts` or `answers` of windows."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         true = Entropy.words
 
         def words(entropy: Entropy, *parts: Any) -> Any:
-            known = dict(zip(("tags", "starts", "levels", "outputs"), parts, strict=True))
+            known = dict(zip(("tags", "starts", "answers", "outputs"), parts, strict=True))
             return true(entropy, **known | {part: np.zeros_like(known[part])})
 
         patch.setattr(Entropy, "words", words)
@@ -84,8 +84,8 @@ def noise_without(part: str) -> Plant:
 def draws_anew(patch: pytest.MonkeyPatch) -> None:
     true, draws = Entropy.words, itertools.count()
 
-    def words(entropy: Entropy, tags: Any, starts: Any, levels: Any, outputs: int) -> Any:
-        return true(entropy, tags, starts + next(draws), levels, outputs)
+    def words(entropy: Entropy, tags: Any, starts: Any, answers: Any, outputs: int) -> Any:
+        return true(entropy, tags, starts + next(draws), answers, outputs)
 
     patch.setattr(Entropy, "words", words)
 
@@ -142,7 +142,7 @@ def sorts_by_content(patch: pytest.MonkeyPatch) -> None:
     true = Branch.decide
 
     def decide(branch: Branch, decided: Decided, *others: Any) -> Releases:
-        order = np.argsort(np.asarray(decided.contents).sum(axis=1), kind="stable")
+        order = np.argsort(np.asarray(decided.contents[0]).sum(axis=1), kind="stable")
         return true(branch, decided, *others).chosen(order.tolist())
 
     patch.setattr(Branch, "decide", decide)
@@ -211,7 +211,7 @@ def _look(patch: pytest.MonkeyPatch) -> list[int]:
         begin(*given)
 
     def decide(branch: Branch, decided: Decided, *others: Any) -> Releases:
-        seen[:] = [int(np.asarray(decided.contents).max())]
+        seen[:] = [int(np.asarray(decided.contents[0]).max())]
         return true(branch, decided, *others)
 
     patch.setattr(Branch, "__init__", init)
