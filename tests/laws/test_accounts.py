@@ -177,7 +177,7 @@ class Accounts(RuleBasedStateMachine):
 
 
 TestAccounts = Accounts.TestCase
-TestAccounts.settings = settings(max_examples=max(150, settings().max_examples))
+TestAccounts.settings = settings(max_examples=max(300, settings().max_examples))
 
 
 @st.composite

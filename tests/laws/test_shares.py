@@ -117,7 +117,7 @@ class Shares(RuleBasedStateMachine):
 
 
 TestShares = Shares.TestCase
-TestShares.settings = settings(max_examples=max(150, settings().max_examples))
+TestShares.settings = settings(max_examples=max(300, settings().max_examples))
 
 
 @given(shares=all_shares(), data=st.data())

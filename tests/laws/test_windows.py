@@ -20,7 +20,7 @@ from meteragent.stream.window import SLOTS_AT_ONCE, STRIDE_SLOTS, WINDOWS_AT_ONC
 from tests.given import SECOND, policy
 from tests.twins.windows import Windows
 
-MANY = settings(max_examples=max(120, settings().max_examples))
+MANY = settings(max_examples=max(200, settings().max_examples))
 STRIDES = st.sampled_from([1, 50, STRIDE_SLOTS])
 """A window at a stride, a few, or as many as there are."""
 PORTIONS = st.sampled_from([(1, 1), (10_000, 3), (SLOTS_AT_ONCE, WINDOWS_AT_ONCE)])
