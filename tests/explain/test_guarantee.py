@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from meteragent import TruncatedGeometric
@@ -228,7 +228,6 @@ def test_a_preset_is_said_to_promise_the_same_everywhere(name: str) -> None:
     refuse_disagreement(config_of(preset=name, maximum="600W"))
 
 
-@settings(max_examples=max(50, settings().max_examples // 2))
 @given(config=configs())
 def test_a_policy_is_said_to_promise_the_same_everywhere(config: Config) -> None:
     refuse_disagreement(config)
