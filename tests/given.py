@@ -13,7 +13,8 @@ from meteragent.privacy.billing import load, load_together
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.ledger_record import dump
-from meteragent.privacy.policy import Policy, question
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import question
 from meteragent.privacy.terms import Share, Terms
 from meteragent.stream.readings import Readings, Reason, Reject
 

@@ -169,10 +169,10 @@ def test_folders_stand_on_those_before_them() -> None:
 def test_an_import_that_turns_back_is_found() -> None:
     planted = {
         "meteragent": "from meteragent.privacy import exact",
-        "meteragent.privacy.exact": "def late():\n    from meteragent.stream.window import x",
-        "meteragent.stream.window": "from meteragent.privacy.exact import y",
+        "meteragent.privacy.exact": "def late():\n    from meteragent.stream.panes import x",
+        "meteragent.stream.panes": "from meteragent.privacy.exact import y",
     }
-    assert turning_back(planted) == ["meteragent.privacy.exact -> meteragent.stream.window"]
+    assert turning_back(planted) == ["meteragent.privacy.exact -> meteragent.stream.panes"]
 
 
 def test_imports_run_one_way() -> None:

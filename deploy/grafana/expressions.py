@@ -1,11 +1,14 @@
 """PromQL by short names, as the dashboards' panels ask for it.
 
     rate("records")            per second, of this dashboard's job and instances
+    window_rate("released")    the same of what moves once a window, over two windows or more
     gauge("meters")            as it is, of this dashboard's policies where it has any
     total(..., by="policy")    added up
 
 Grafana fills in `$job`, `$instance`, `$policy` and `$__rate_interval`.
 """
+
+from deploy.prometheus.spans import of_windows
 
 OF_POLICIES = (
     *("windows_closed", "windows_released", "windows_suppressed", "released", "epsilon_spent"),
@@ -22,6 +25,16 @@ def gauge(metric: str, **labels: str) -> str:
 def rate(counter: str, **labels: str) -> str:
     """Per second."""
     return f"rate({_chosen(f'meteragent_{counter}_total', **labels)}[$__rate_interval])"
+
+
+def window_rate(counter: str, **labels: str) -> str:
+    """Per second, of a counter that moves when windows end: over as long as these last."""
+    return _of_windows(f"meteragent_{counter}_total", **labels)
+
+
+def _of_windows(metric: str, **labels: str) -> str:
+    hop = gauge("policy_hop_seconds")
+    return of_windows(_chosen(metric, **labels), "$__rate_interval", hop)
 
 
 def increase(counter: str, **labels: str) -> str:
@@ -54,11 +67,16 @@ def smallest(expression: str, by: str = "") -> str:
     return f"min{_by(by)} ({expression})"
 
 
-def quantile(share: float, histogram: str, by: str = "") -> str:
+def quantile(share: float, histogram: str) -> str:
     """What so many of the observations of a histogram stayed within."""
-    labels = ", ".join(["le", *([by] if by else [])])
     buckets = _chosen(f"meteragent_{histogram}_bucket")
-    return f"histogram_quantile({share}, sum by ({labels}) (rate({buckets}[$__rate_interval])))"
+    return f"histogram_quantile({share}, sum by (le) (rate({buckets}[$__rate_interval])))"
+
+
+def window_quantile(share: float, histogram: str, by: str) -> str:
+    """The same of a histogram of windows, over as long as these last."""
+    buckets = _of_windows(f"meteragent_{histogram}_bucket")
+    return f"histogram_quantile({share}, sum by (le, {by}) ({buckets}))"
 
 
 def _by(labels: str) -> str:

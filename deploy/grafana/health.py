@@ -9,11 +9,11 @@ from deploy.grafana.expressions import (
     quantile,
     rate,
     total,
+    window_quantile,
 )
 from deploy.grafana.layout import Dashboard, Row
 from deploy.grafana.panels import GREEN, GREY, RED, YELLOW, Lines, Number, Query
 
-HOUR = 3600
 POLICY, INSTANCE = ("policy",), ("job", "instance")
 
 BEHIND = f"time() - {gauge('partition_event_time_seconds')}"
@@ -68,16 +68,19 @@ DASHBOARD = Dashboard(
                 ),
                 Number(
                     "Oldest partition",
-                    "How old the newest reading of the partition is that lags most.",
+                    "How old the newest reading of the partition is that lags most. Where a "
+                    "head-end collects once a day, it is a day old before the next collection.",
                     "s",
                     (Query(largest(BEHIND), "behind"),),
                     width=4,
-                    steps=((None, GREEN), (300, YELLOW), (HOUR, RED)),
+                    steps=((None, GREY),),
                     decimals=0,
                 ),
                 Number(
                     "Since the last commit",
-                    "How long ago something was published, by whichever instance did so last.",
+                    "How long ago something was published, by whichever instance did so last. "
+                    "Nothing is while nothing comes in: when that is too long, "
+                    "MeterAgentNothingRead says so.",
                     "s",
                     (
                         Query(
@@ -86,7 +89,7 @@ DASHBOARD = Dashboard(
                         ),
                     ),
                     width=4,
-                    steps=((None, GREEN), (60, YELLOW), (600, RED)),
+                    steps=((None, GREY),),
                     decimals=0,
                 ),
             ),
@@ -138,12 +141,12 @@ DASHBOARD = Dashboard(
                     "s",
                     (
                         Query(
-                            quantile(0.5, "release_delay_seconds", "policy"),
+                            window_quantile(0.5, "release_delay_seconds", "policy"),
                             "{{policy}} half",
                             POLICY,
                         ),
                         Query(
-                            quantile(0.95, "release_delay_seconds", "policy"),
+                            window_quantile(0.95, "release_delay_seconds", "policy"),
                             "{{policy}} 95 %",
                             POLICY,
                         ),

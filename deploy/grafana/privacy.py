@@ -1,6 +1,6 @@
 """Privacy spend: for the data protection officer."""
 
-from deploy.grafana.expressions import gauge, largest, rate, smallest, total
+from deploy.grafana.expressions import gauge, largest, smallest, total, window_rate
 from deploy.grafana.layout import Dashboard, Row
 from deploy.grafana.panels import (
     GREEN,
@@ -24,10 +24,10 @@ EVERY_METER = f"quantile_over_time(0.5, ({METERS})[1m:5s])"
 """Undisturbed by partitions on their way from one instance to another: none has them, or two."""
 HORIZON = largest(gauge("policy_horizon_seconds"), by="policy")
 BUDGET = largest(gauge("policy_budget_epsilon"), by="policy")
-SPENT = total(rate("epsilon_spent"), by="policy")
+SPENT = total(window_rate("epsilon_spent"), by="policy")
 WINDOW_COSTS = total(largest(gauge("release_epsilon"), by="policy, query"), by="policy")
-CLOSED = total(rate("windows_closed"), by="policy")
-ASKED = f"({CLOSED} - {total(rate('windows_suppressed', reason='coverage'), by='policy')})"
+CLOSED = total(window_rate("windows_closed"), by="policy")
+ASKED = f"({CLOSED} - {total(window_rate('windows_suppressed', reason='coverage'), by='policy')})"
 
 
 def on_policy(left: str, operator: str, right: str) -> str:
@@ -127,11 +127,14 @@ DASHBOARD = Dashboard(
                 ),
                 Number(
                     "Windows withheld",
-                    "The share of the windows that ended lately of which nothing was published.",
+                    "The share of the windows that ended lately of which nothing was published; of "
+                    "windows longer than a quarter of an hour, of the last two or more.",
                     "percentunit",
                     (
                         Query(
-                            on_policy(total(rate("windows_suppressed"), by="policy"), "/", CLOSED),
+                            on_policy(
+                                total(window_rate("windows_suppressed"), by="policy"), "/", CLOSED
+                            ),
                             "{{policy}}",
                             POLICY,
                         ),
@@ -148,7 +151,8 @@ DASHBOARD = Dashboard(
                 Lines(
                     "Spent per meter and hour",
                     "The epsilon, at the policy's radius, that an average meter's published "
-                    "answers cost per hour.",
+                    "answers cost per hour. Of windows longer than a quarter of an hour it is the "
+                    "mean of the last two or more.",
                     QUIET,
                     (
                         Query(
@@ -166,7 +170,7 @@ DASHBOARD = Dashboard(
                     QUIET,
                     (
                         Query(
-                            f"{total(rate('epsilon_spent'), by='policy, query')} * {HOUR} "
+                            f"{total(window_rate('epsilon_spent'), by='policy, query')} * {HOUR} "
                             f"/ on (policy) group_left () {EVERY_METER}",
                             "{{policy}} {{query}}",
                             ("policy", "query"),
@@ -254,9 +258,9 @@ DASHBOARD = Dashboard(
                     "withheld for want of budget or of readings.",
                     "ops",
                     (
-                        Query(total(rate("windows_released")), "published"),
+                        Query(total(window_rate("windows_released")), "published"),
                         Query(
-                            total(rate("windows_suppressed"), by="reason"),
+                            total(window_rate("windows_suppressed"), by="reason"),
                             "withheld: {{reason}}",
                             ("reason",),
                         ),
@@ -272,7 +276,7 @@ DASHBOARD = Dashboard(
                     "percentunit",
                     (
                         Query(
-                            f"{total(rate('windows_suppressed'), by='policy, reason')} "
+                            f"{total(window_rate('windows_suppressed'), by='policy, reason')} "
                             f"/ on (policy) group_left () {CLOSED}",
                             "{{policy}} {{reason}}",
                             ("policy", "reason"),
@@ -288,7 +292,7 @@ DASHBOARD = Dashboard(
                     "ops",
                     (
                         Query(
-                            total(rate("released"), by="policy, query"),
+                            total(window_rate("released"), by="policy, query"),
                             "{{policy}} {{query}}",
                             ("policy", "query"),
                         ),

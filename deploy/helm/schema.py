@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from meteragent.config.fields import Settings
 from meteragent.config.model import Config
 from meteragent.config.tree import is_secret, table_in
+from meteragent.privacy.calendar import UNITS
 
 FILE = Path(__file__).parent / "meteragent" / "values.schema.json"
 DURATION = r"^([0-9.]+(ms|s|m|h|d))+$"
@@ -62,6 +63,8 @@ def _scalar(field: FieldInfo) -> Schema:
         return {"type": "array", "minItems": 1, "items": {"type": "string"}}
     if isinstance(example, int):
         return {"type": "integer"}
+    if int in kinds and str in kinds:
+        return {"type": "string", "pattern": f"{DURATION}|^({'|'.join(UNITS)})$"}
     if int in kinds:
         return {"type": "string", "pattern": DURATION}
     return {"type": ["string", "number"] if Decimal in kinds else "string"}

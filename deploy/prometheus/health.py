@@ -134,7 +134,7 @@ ALERTS = (
             "The promise is not hurt: what is missing is missing before the mechanism.",
             "Find out why the agent was away for so long, or why retention is so short.",
             (
-                "Retention must exceed window + grace + idle by the longest outage that you want "
+                "Retention must exceed pane + grace + idle by the longest outage that you want "
                 "to survive; `meteragent check` knows the least."
             ),
         ),
@@ -166,15 +166,17 @@ ALERTS = (
     ),
     Alert(
         "MeterAgentNothingRead",
-        "sum by (job) (rate(meteragent_records_total[15m]))",
-        "==",
-        0,
-        "15m",
+        "time() - max by (job) (meteragent_last_record_timestamp_seconds)",
+        ">",
+        "on (job) clamp_min(max by (job) (meteragent_policy_delay_seconds), 1800)",
+        "1m",
         WARNING,
         ("job",),
         "No readings come in",
-        "The agents of {{ $labels.job }} have read nothing for half an hour.",
-        "The input topic is silent, or no partition is assigned to anybody.",
+        "The agents of {{ $labels.job }} have read nothing for {{ $value | humanizeDuration }}.",
+        "The input topic is silent, or no partition is assigned to anybody: for half an hour, or "
+        "for as long as a policy waits for silent meters (`grace` and `idle`, or `delay`), if that "
+        "is longer.",
         (
             "Is `meteragent_ready` 1? If not, look at the other alerts first.",
             "Does the head-end write to the topic that `kafka.input` names?",
@@ -206,7 +208,8 @@ ALERTS = (
     ),
     Alert(
         "MeterAgentReadingsLate",
-        "job:meteragent_readings_late:ratio_rate10m",
+        "((job:meteragent_readings_late:ratio_rate10m > job:meteragent_readings_late:ratio_rate1d) "
+        "or job:meteragent_readings_late:ratio_rate1d)",
         ">",
         0.05,
         "10m",
@@ -214,13 +217,13 @@ ALERTS = (
         ("job",),
         "Many readings come late",
         "{{ $value | humanizePercentage }} of the readings that {{ $labels.job }} takes in come "
-        "after their windows have closed, and are dropped.",
+        "after their windows have closed, and are dropped: lately, or within a day.",
         "A window is released once, so what comes after it has closed cannot count any more. "
         "Windows then hold fewer readings than were sent, or are withheld as too thin.",
         (
             (
-                "Does the head-end deliver late by habit, for example once a day? Then `grace` (of "
-                "one meter) or `idle` (of silent ones) must be as long."
+                "Does the head-end deliver late by habit, for example once a day? Then write "
+                '`delay = "36h"` in the policy, and see that the input is kept for as long.'
             ),
             (
                 "Has one meter, or a gateway, a clock that is ahead? It closes windows of its own "
@@ -261,7 +264,7 @@ ALERTS = (
     ),
     Alert(
         "MeterAgentTransactionsAborting",
-        "job_instance:meteragent_transactions_abandoned:ratio_rate10m",
+        "job_instance:meteragent_transactions_abandoned:ratio_rate30m",
         ">",
         0.1,
         "10m",

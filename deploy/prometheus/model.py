@@ -29,7 +29,8 @@ class Alert:
     vector: str
     """What is compared with the threshold: for as long as there are agents, it is not empty."""
     operator: str
-    threshold: float
+    threshold: float | str
+    """A number, or for each of the vector one of its own."""
     lasting: str
     severity: str
     labels: tuple[str, ...]
@@ -42,7 +43,8 @@ class Alert:
     @property
     def expression(self) -> str:
         """The vector and its threshold."""
-        return f"{self.vector} {self.operator} {self.threshold:g}"
+        beyond = self.threshold if isinstance(self.threshold, str) else f"{self.threshold:g}"
+        return f"{self.vector} {self.operator} {beyond}"
 
     @property
     def anchor(self) -> str:

@@ -10,14 +10,15 @@ ALERTS = (
         "MeterAgentBudgetRunsOut",
         "job_policy:meteragent_budget_exhaustion_seconds:min",
         "<",
-        3600,
+        "on (job, policy) clamp_min(max by (job, policy) (meteragent_policy_hop_seconds), 3600)",
         "5m",
         WARNING,
         POLICY,
         "A privacy budget is about to run out",
         "Under {{ $labels.policy }} one meter in ten cannot pay for its next window within "
         "{{ $value | humanizeDuration }}.",
-        "At the present rate the budget of a tenth of the meters is spent within the hour. Then "
+        "At the present rate the budget of a tenth of the meters is spent within the hour, or "
+        "before the next window, where windows are longer. Then "
         "their windows are withheld, or lose their later queries, until old spending leaves the "
         "horizon. The promise holds in any case; the data get gaps.",
         (
@@ -57,7 +58,7 @@ ALERTS = (
     ),
     Alert(
         "MeterAgentSuppression",
-        "job_policy_reason:meteragent_windows_suppressed:ratio_rate15m",
+        "job_policy_reason:meteragent_windows_suppressed:ratio_of_windows",
         ">",
         0.05,
         "15m",
@@ -78,7 +79,7 @@ ALERTS = (
     ),
     Alert(
         "MeterAgentClockSkew",
-        'job_reason:meteragent_rejects:ratio_rate15m{reason="future"}',
+        'job_reason:meteragent_rejects:ratio_rate1h{reason="future"}',
         ">",
         0.01,
         "15m",
@@ -133,7 +134,7 @@ ALERTS = (
     ),
     Alert(
         "MeterAgentRejects",
-        'sum by (job) (job_reason:meteragent_rejects:ratio_rate15m{reason!="future"})',
+        'sum by (job) (job_reason:meteragent_rejects:ratio_rate1h{reason!="future"})',
         ">",
         0.05,
         "15m",

@@ -3,16 +3,21 @@
 from argparse import ArgumentParser
 from pathlib import Path
 
+TIMEZONE = "whose days, weeks or months windows are"
 POLICY = {
     "preset": ("", "what to hide: sets whatever is not set here"),
-    "window": ("15m", "length of a window"),
+    "window": ("15m", "length of a window; or day, week, month"),
     "interval": ("10s", "distance between two readings"),
     "hop": ("5m", "distance between the starts of two windows"),
+    "offset": ("6h", "how much later windows begin"),
+    "timezone": ("ZONE", TIMEZONE),
     "grace": ("30s", "how long a window waits for late readings"),
     "idle": ("5m", "how much longer it waits for a silent meter"),
+    "delay": ("36h", "how late readings come by habit, in place of idle"),
     "minimum": ("0W", "lowest reading"),
     "maximum": ("24kW", "highest reading"),
     "step": ("10W", "grid of readings between the two"),
+    "resolution": ("0.1W", "grid of answers, where it is finer than the readings'"),
     "epsilon": ("1", "loss of one answer, at the radius"),
     "radius": ("100W", "how far apart the worlds are that epsilon and budget speak of"),
     "budget": ("24", "the most that all answers of a horizon may lose"),
@@ -65,12 +70,12 @@ def add(command: ArgumentParser) -> None:
         default=None,
         help="ids that differ in case, width, normal form or spaces around them are one meter",
     )
-    add_policy(command)
+    add_policy(command, f"{TIMEZONE}; and of times in IN that do not say theirs, by default UTC")
     _add_columns(command)
 
 
-def add_policy(command: ArgumentParser) -> None:
-    """What a command needs to know what is released."""
+def add_policy(command: ArgumentParser, timezone: str = TIMEZONE) -> None:
+    """What a command needs to know what is released; what a `timezone` is for."""
     group = command.add_argument_group("what is released: a file, or settings one by one")
     group.add_argument("-c", "--config", type=Path, metavar="FILE", help="the configuration")
     group.add_argument(
@@ -78,7 +83,8 @@ def add_policy(command: ArgumentParser) -> None:
     )
     for name, (example, meaning) in POLICY.items():
         choices = CHOICES.get(name)
-        group.add_argument(_option(name), metavar=example or None, choices=choices, help=meaning)
+        text = timezone if name == "timezone" else meaning
+        group.add_argument(_option(name), metavar=example or None, choices=choices, help=text)
 
 
 def _add_columns(command: ArgumentParser) -> None:
@@ -93,9 +99,6 @@ def _add_columns(command: ArgumentParser) -> None:
         "--time-format",
         metavar="FORMAT",
         help='iso (default), unix, unix_ms, or such as "%%d/%%m/%%Y %%H:%%M:%%S"',
-    )
-    group.add_argument(
-        "--timezone", metavar="ZONE", help="of times that do not say theirs; by default UTC"
     )
     group.add_argument("--unit", choices=("W", "kW"), help="of values; by default W")
     group.add_argument(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from meteragent.commands.arguments import OUTPUTS
 from meteragent.commands.exit_codes import Exit
-from meteragent.commands.settings import settings
+from meteragent.commands.settings import settings, windows_have_zone
 from meteragent.config import Config
 from meteragent.errors import FileRefused, InputDamaged, InputReplaced, KeyRefused
 from meteragent.explain import advice
@@ -65,7 +65,11 @@ def run(arguments: Namespace) -> Exit:
                 _say(job.totals.words())
             raise
     hints = _hints(job.totals, by_meter=arguments.by_meter)
-    warnings = (*advice.of_unevenness(job.held), *advice.of_ids(job.lookalikes))
+    warnings = (
+        *advice.of_lateness(job.totals.late, job.totals.readings),
+        *advice.of_unevenness(job.held),
+        *advice.of_ids(job.lookalikes),
+    )
     for line in (job.totals.words(), *hints, *warnings):
         _say(line)
     return Exit.OK
@@ -120,7 +124,9 @@ def _mapping(arguments: Namespace) -> TableOptions:
         decimal_comma=given.get("decimal") == "comma",
     )
     zone = zone_of(given["timezone"]) if "timezone" in given else UTC
-    return TableOptions(columns, TimeFormat(given.get("time_format", "iso"), zone), bool(given))
+    of_windows = {"timezone"} if windows_have_zone(arguments) else set()
+    times = TimeFormat(given.get("time_format", "iso"), zone)
+    return TableOptions(columns, times, bool(given.keys() - of_windows))
 
 
 def _places(arguments: Namespace, stack: ExitStack) -> Paths:

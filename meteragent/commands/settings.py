@@ -2,12 +2,14 @@
 
 import os
 from argparse import Namespace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from meteragent.commands.arguments import POLICY
 from meteragent.config import Config, from_document, load
 from meteragent.errors import ConfigRefused, InvalidSetting
+from meteragent.privacy.calendar import UNITS
 
 AGENT = ("key_file", "normalise_ids")
 """Settings of the agent that are arguments too; explaining needs none of them."""
@@ -15,10 +17,11 @@ AGENT = ("key_file", "normalise_ids")
 
 def settings(arguments: Namespace) -> Config:
     """From a file, or from the arguments: never some from each."""
-    given = {name: value for name in POLICY if (value := getattr(arguments, name)) is not None}
+    left_out = set() if windows_have_zone(arguments) else {"timezone"}
+    given = _given(arguments, (name for name in POLICY if name not in left_out))
     if arguments.query is not None:
         given["queries"] = arguments.query
-    agent = {name: value for name in AGENT if (value := getattr(arguments, name, None)) is not None}
+    agent = _given(arguments, AGENT)
     if arguments.config is None:
         return _by_arguments(given, agent)
     if given or agent:
@@ -29,6 +32,17 @@ def settings(arguments: Namespace) -> Config:
             ]
         )
     return load(arguments.config, os.environ)
+
+
+def _given(arguments: Namespace, names: Iterable[str]) -> dict[str, Any]:
+    found = {name: getattr(arguments, name, None) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def windows_have_zone(arguments: Namespace) -> bool:
+    """Whether `--timezone` is of windows; where a table is read, it may be of its times alone."""
+    reads_times = hasattr(arguments, "time_column")
+    return not reads_times or (arguments.config is None and arguments.window in UNITS)
 
 
 def _by_arguments(given: dict[str, Any], agent: dict[str, Any]) -> Config:

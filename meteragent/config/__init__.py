@@ -2,6 +2,7 @@
 
 fields      the kinds of values, each read strictly
 secretfile, secrets, keyfile    files that only their owner may read
+zones, windows    from when to when windows last: durations, or what clocks show
 queries, policy, presets    what is released of which meters, and what somebody wants to hide
 choice      what of a policy is its preset's
 budget      the account of a meter that has several policies

@@ -9,7 +9,7 @@ from meteragent.config.policy import LEFT_TO_THE_ACCOUNT, PolicySettings
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.exact import epsilon_at
 from meteragent.privacy.ledger_record import MOST_RINGS
-from meteragent.privacy.policy import per_watt
+from meteragent.privacy.question import per_watt
 
 _SAID_ONCE = ("budget", "horizon")
 

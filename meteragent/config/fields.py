@@ -14,18 +14,25 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 
 from meteragent.config.secretfile import SecretFile
 from meteragent.errors import InvalidSetting
+from meteragent.privacy.calendar import UNITS
 from meteragent.privacy.exact import decimal
 from meteragent.privacy.units import duration, watts, whole
 
 CREDENTIAL = "credential:"
 """`credential:NAME` is the file NAME in the directory of the service manager's credentials."""
 
+_OURS = {"size": "window", "costs": "queries"}
+"""The core's names -> those of the settings."""
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)
 _SERVER = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s:/,\[\]]+):[0-9]{1,5}", re.ASCII)
 _NAME = re.compile(r"[^\W_][\w .-]{0,99}")
 _HOST = re.compile(r"[A-Za-z0-9.:_-]{1,253}", re.ASCII)
 _TEXT = re.compile(r"[^\x00-\x1f\x7f]{1,255}")
 _CREDENTIAL_NAME = re.compile(r"[\w.@-]{1,255}", re.ASCII)
+
+
+_OURS = {"size": "window", "costs": "queries"}
+"""The core's names -> those of the settings."""
 
 
 class Settings(BaseModel):
@@ -50,6 +57,20 @@ def setting(description: str, example: str = "", *, default: object = ...) -> An
     Where none is given, the default is one.
     """
     return Field(default, description=description, examples=[example or json.dumps(default)])
+
+
+def found_by(*checks: Callable[[], object]) -> list[InvalidSetting]:
+    """What all of these checks refuse, in the settings' names."""
+    found: list[InvalidSetting] = []
+    for check in checks:
+        try:
+            check()
+        except BadSetting as refused:
+            found += refused.refusals
+        except InvalidSetting as error:
+            field = _OURS.get(error.field, error.field)
+            found.append(InvalidSetting(field, error.problem, error.instead))
+    return found
 
 
 def refuse(refusals: list[InvalidSetting]) -> None:
@@ -88,6 +109,10 @@ def _some_time(field: str, value: object) -> int:
     if milliseconds == 0:
         raise InvalidSetting(field, "must be longer than nothing", 'write for example "10s"')
     return milliseconds
+
+
+def _some_window(field: str, value: object) -> int | str:
+    return value if isinstance(value, str) and value in UNITS else _some_time(field, value)
 
 
 def _flag(field: str, value: object) -> bool:
@@ -133,6 +158,8 @@ Duration = Annotated[int, _kind(duration)]
 """Milliseconds."""
 SomeTime = Annotated[int, _kind(_some_time)]
 """Milliseconds, more than none."""
+SomeWindow = Annotated[int | str, _kind(_some_window)]
+"""Milliseconds, or one of `UNITS`."""
 Power = Annotated[Decimal, _kind(watts)]
 Exact = Annotated[Decimal, _kind(decimal)]
 TopicName = Annotated[str, _kind(_matching(_TOPIC, "is not a topic's name", "meter.readings"))]

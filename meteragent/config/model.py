@@ -190,8 +190,8 @@ class Config(Settings):
 
     @property
     def retention(self) -> int:
-        """The least milliseconds that the input must be kept, for open windows to be rebuilt."""
-        return max(p.closes(0) - p.windows.start(0) for p in self.policies)
+        """The least milliseconds that the input must be kept, for open panes to be rebuilt."""
+        return max(p.due(p.panes.end(0)) - p.panes.start(0) for p in self.policies)
 
     @model_validator(mode="before")
     @classmethod

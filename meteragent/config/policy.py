@@ -1,47 +1,39 @@
 """The `[[policy]]` tables: which meters, what is released of them, and at what price."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property, partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, PrivateAttr, model_validator
 
 from meteragent.config.fields import (
-    BadSetting,
     Duration,
     Exact,
     Name,
     Power,
     Settings,
     SomeTime,
+    SomeWindow,
+    Text,
     TopicName,
+    found_by,
     refuse,
     setting,
 )
 from meteragent.config.presets import filled
-from meteragent.config.queries import Asked, AskedQuery
+from meteragent.config.queries import Asked, AskedQuery, question_of
+from meteragent.config.windows import lengths
 from meteragent.errors import InvalidSetting
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import epsilon_at
-from meteragent.privacy.policy import (
-    HowMany,
-    Noise,
-    OnExhausted,
-    Policy,
-    Presence,
-    Question,
-    per_watt,
-    question,
-)
+from meteragent.privacy.policy import HowMany, Noise, OnExhausted, Policy, Presence
 from meteragent.privacy.query import query
+from meteragent.privacy.question import Question, per_watt
 from meteragent.privacy.terms import JOINT
 
 PUBLIC_COVERAGE = Decimal("0.8")
-_OURS = {"size": "window", "costs": "queries"}
-"""The core's names -> those of the settings."""
-
 
 LEFT_TO_THE_ACCOUNT = object()
 """As a `budget`: what no file can write, and stands where there is a `[budget]`."""
@@ -76,11 +68,27 @@ class PolicySettings(Settings):
         '"tv-content"',
         default=None,
     )
-    window: SomeTime = setting("The length of a window.", '"15m"')
+    window: SomeWindow = setting(
+        'The length of a window; or `"day"`, `"week"` (from Monday on) or `"month"`, by the clocks '
+        "of `timezone`: a day has 23 to 25 hours.",
+        '"15m"',
+    )
     interval: SomeTime = setting("The distance between two readings, a slot.", '"10s"')
     hop: SomeTime | None = setting(
         "The distance between two windows' starts; by default they do not overlap.",
         '"5m"',
+        default=None,
+    )
+    offset: Duration = setting(
+        "How much later windows begin: those of a length are counted from 1970-01-01T00:00Z on, "
+        "a day, a week or a month from when clocks show that it begins.",
+        '"6h"',
+        default="0s",
+    )
+    timezone: Text | None = setting(
+        "Whose days, weeks or months windows are, by its IANA name. What its clocks show comes "
+        "with the agent (`tzdata`), never from the machine, and is part of the policy's id.",
+        '"Europe/Paris"',
         default=None,
     )
     grace: Duration = setting(
@@ -89,11 +97,24 @@ class PolicySettings(Settings):
     idle: Duration = setting(
         "How much longer it waits for silent meters: for all, if presence is private.", default="5m"
     )
+    delay: SomeTime | None = setting(
+        "How late readings come by habit, where a head-end collects once a day or so: windows then "
+        "wait for silent meters as long, in place of `idle`.",
+        '"36h"',
+        default=None,
+    )
     minimum: Power = setting(
         "The lowest reading; lower ones count as this. Negative for export.", default="0W"
     )
     maximum: Power = setting("The highest reading; higher ones count as this.", '"24kW"')
     step: Power = setting("The grid of readings between the two.", default="10W")
+    resolution: Power | None = setting(
+        "The grid of answers, if it is to be finer than that of readings: a whole part of `step`. "
+        "An average over a month is then released to `0.1W`, though readings are in steps of "
+        "`1W`.",
+        '"0.1W"',
+        default=None,
+    )
     queries: Asked = setting(
         "What to release of each window, the most important first.",
         '["avg", { query = "p95", epsilon = "0.5" }]',
@@ -182,11 +203,9 @@ class PolicySettings(Settings):
         return Policy(
             domain=self._domain(),
             questions=self._questions(),
-            size=self.window,
             interval=self.interval,
-            hop=self.hop or self.window,
             grace=self.grace,
-            idle=self.idle,
+            idle=self.delay or self.idle,
             budget=self._budget(),
             horizon=self.horizon,
             min_coverage=self._coverage(),
@@ -195,6 +214,7 @@ class PolicySettings(Settings):
             readings=self.readings,
             fill_limit=self.fill_limit or 0,
             noise=self.noise,
+            **self._lengths(),
         )
 
     @cached_property
@@ -209,14 +229,16 @@ class PolicySettings(Settings):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "PolicySettings":
+        if self.delay and "idle" in self.model_fields_set:
+            refuse([InvalidSetting("delay", "stands in place of idle", "leave out one of the two")])
         if self.budget is None:
-            refuse(_found_by(self._domain, self._questions, self._fill))
+            refuse(found_by(self._domain, self._questions, self._lengths, self._fill))
         elif self.share is not None:
             refuse([InvalidSetting("share", "is a share of no [budget]", "leave it out")])
         else:
-            refuse(_found_by(self._domain, self._questions, self._budget, self._fill))
-            refuse(_found_by(lambda: self.policy))
-            refuse(_found_by(self._afford))
+            refuse(found_by(self._domain, self._questions, self._budget, self._lengths, self._fill))
+            refuse(found_by(lambda: self.policy))
+            refuse(found_by(self._afford))
         return self
 
     def with_share(self, nano: int, *, radius: Decimal, horizon: int) -> "PolicySettings":
@@ -227,22 +249,23 @@ class PolicySettings(Settings):
         own = {"budget": epsilon_at(nano, self.radius), "horizon": horizon}
         resolved = type(self).model_construct(**dict(self) | own)
         resolved._share = nano  # noqa: SLF001 - the same class
-        for error in _found_by(lambda: resolved.policy):
+        for error in found_by(lambda: resolved.policy):
             raise error
         least = resolved.policy.terms.least
         if least > nano:
-            enough = epsilon_at(least, radius).normalize()
-            raise InvalidSetting(
-                "share", "does not cover one window", f'write at least "{enough:f}"'
-            )
+            enough = f'write at least "{epsilon_at(least, radius).normalize():f}"'
+            raise InvalidSetting("share", "does not cover one window", enough)
         return resolved
 
     def stand_beside(self, others: Iterable["PolicySettings"]) -> None:
         """Note the other policies of the same meters. Precondition: nobody has asked yet."""
         self._beside = tuple(Guarantee(o.name, o.policy, o.radius) for o in others)
 
+    def _lengths(self) -> dict[str, Any]:
+        return lengths(self.window, self.interval, self.hop, self.offset, self.timezone)
+
     def _domain(self) -> Domain:
-        return Domain(self.minimum, self.maximum, self.step)
+        return Domain(self.minimum, self.maximum, self.step, self.resolution)
 
     def _budget(self) -> int:
         if self._share is not None:
@@ -264,20 +287,13 @@ class PolicySettings(Settings):
 
     def _questions(self) -> tuple[Question, ...]:
         asking = [partial(self._question, i) for i in range(len(self.queries))]
-        refuse(_found_by(*asking))
+        refuse(found_by(*asking))
         return tuple(ask() for ask in asking)
 
     def _question(self, index: int) -> Question:
-        asked, here = self.queries[index], f"queries[{index}]"
-        if self.noise == JOINT and asked.epsilon is not None:
-            problem = "is one query's, and joint noise has one for all"
-            raise InvalidSetting(f"{here}.epsilon", problem, "leave it out")
-        try:
-            return question(asked.query, self._epsilon(asked), self.radius)
-        except InvalidSetting as error:
-            own = error.field == "query" or asked.epsilon is not None
-            field = f"{here}.{error.field}" if own and error.field != "radius" else error.field
-            raise InvalidSetting(field, error.problem, error.instead) from None
+        asked = self.queries[index]
+        where, own = f"queries[{index}]", self.noise != JOINT
+        return question_of(asked, where, self._epsilon(asked), self.radius, own_loss=own)
 
     def _epsilon(self, asked: AskedQuery) -> Decimal:
         return self.epsilon if asked.epsilon is None else asked.epsilon
@@ -288,23 +304,6 @@ class PolicySettings(Settings):
         first = terms.partial or self.noise == JOINT
         asked = self.queries[:1] if first else self.queries
         if terms.least > terms.budget:
-            enough = sum(
-                self._epsilon(a) * query(a.query).outputs(self.policy.slots) for a in asked
-            )
-            raise InvalidSetting(
-                "budget", "does not cover one window", f'write at least "{enough:f}"'
-            )
-
-
-def _found_by(*checks: Callable[[], object]) -> list[InvalidSetting]:
-    """What all of these checks refuse, in the settings' names."""
-    found: list[InvalidSetting] = []
-    for check in checks:
-        try:
-            check()
-        except BadSetting as refused:
-            found += refused.refusals
-        except InvalidSetting as error:
-            field = _OURS.get(error.field, error.field)
-            found.append(InvalidSetting(field, error.problem, error.instead))
-    return found
+            losses = (self._epsilon(a) * query(a.query).outputs(self.policy.slots) for a in asked)
+            enough = f'write at least "{sum(losses):f}"'
+            raise InvalidSetting("budget", "does not cover one window", enough)

@@ -1,19 +1,22 @@
 """What a policy asks of each window, and at what price."""
 
+from decimal import Decimal
 from typing import Annotated
 
 from pydantic import BeforeValidator
 
 from meteragent.config.fields import Exact, Settings, setting
 from meteragent.errors import InvalidSetting
+from meteragent.privacy.question import Question, question
 
 
 class AskedQuery(Settings):
     """One of the `queries`; a name alone means `{ query = NAME }`."""
 
     query: str = setting(
-        '`"avg"`, `"min"`, `"median"`, `"max"`, a percentile such as `"p95"`, or `"reading"`, '
-        "which releases every slot and costs as often.",
+        '`"avg"`, `"min"`, `"median"`, `"max"`, a percentile such as `"p95"`; all but the '
+        'first also of the averages of parts, as `"max(15m)"`; or `"reading"`, which releases '
+        "every slot and costs as often.",
         '"avg"',
     )
     epsilon: Exact | None = setting(
@@ -29,3 +32,18 @@ def _asked(queries: object) -> object:
 
 Asked = Annotated[tuple[AskedQuery, ...], BeforeValidator(_asked)]
 """In their order; a name alone means `{ query = NAME }`."""
+
+
+def question_of(
+    asked: AskedQuery, where: str, epsilon: Decimal, radius: Decimal, *, own_loss: bool
+) -> Question:
+    """What is asked. InvalidSetting: what is wrong with it, and where it stands."""
+    if asked.epsilon is not None and not own_loss:
+        problem = "is one query's, and joint noise has one for all"
+        raise InvalidSetting(f"{where}.epsilon", problem, "leave it out")
+    try:
+        return question(asked.query, epsilon, radius)
+    except InvalidSetting as error:
+        own = error.field == "query" or asked.epsilon is not None
+        field = f"{where}.{error.field}" if own and error.field != "radius" else error.field
+        raise InvalidSetting(field, error.problem, error.instead) from None

@@ -130,9 +130,9 @@ def _refresh(ledger: Ledger) -> tuple[int, int] | None:
     """
     if not ledger.spent[0]:
         return None
-    one, bucket, head = np.zeros(1, dtype=np.int64), ledger.terms.bucket, int(ledger.head[0])
-    before = int(ledger.left(one, head * bucket)[0])
-    starts = [number * bucket for number in range(head + 1, head + ledger.terms.span + 1)]
+    one, terms, head = np.zeros(1, dtype=np.int64), ledger.terms, int(ledger.head[0])
+    before = int(ledger.left(one, terms.start_of(head))[0])
+    starts = [*map(terms.start_of, range(head + 1, head + terms.span + 1))]
     left = ((start, int(ledger.left(one, start)[0])) for start in starts)
     return next((start, more - before) for start, more in left if more > before)
 

@@ -15,6 +15,9 @@ from meteragent.privacy.units import format_watts
 DOUBTFUL = 10.0
 """Odds by which a film is as good as named, where that is what should be hidden."""
 HOUR = 3_600_000
+FINER = (2, 4, 5, 10, 20, 25, 40)
+"""Parts of a level that are written with few digits; noise of which one answer in ten is no longer
+exact is more than a tenth of a level, on average."""
 SPARSE, UNEVEN = 80, 2
 """Percent of its slots that the middle window holds; how much more some hold than others."""
 
@@ -55,20 +58,33 @@ def of_odds(guarantee: Promised, loads: tuple[Seen, ...]) -> Iterator[str]:
 
 
 def of_noise(policy: Policy, answers: tuple[Answer, ...]) -> Iterator[str]:
-    """Where noise drowns an answer, or does nothing."""
+    """Where noise drowns an answer, or does nothing, or the grid is nearly as coarse."""
     width = float(policy.domain.maximum - policy.domain.minimum)
-    step = float(policy.domain.step)
+    level = policy.domain.resolution
     for answer in answers:
         if answer.noise_scale >= width:
             yield (
                 f"The noise on {answer.query} is wider than the range of {watts_text(width)}: it "
                 "says next to nothing. Take a larger epsilon or drop the query."
             )
-        if answer.error_90.middle < step:
+        error = answer.expected_error.middle
+        if answer.error_90.middle < level:
             yield (
                 f"Nine of ten answers to {answer.query} are exact: the noise is finer than the "
-                f"step of {watts_text(step)}. Take a smaller epsilon."
+                f"{_level(policy)}. Take a smaller epsilon."
             )
+        elif error < 4 * level:
+            finer = next(level / parts for parts in FINER if error * parts >= 4 * level)
+            yield (
+                f"The {_level(policy)} is coarser than a quarter of the noise on {answer.query}, "
+                f"which is {watts_text(error)} on average: what moves an answer by less can show "
+                f'as a whole level. Write resolution = "{format_watts(finer)}" or finer.'
+            )
+
+
+def _level(policy: Policy) -> str:
+    name = "resolution" if policy.domain.finer > 1 else "step"
+    return f"{name} of {power_text(policy.domain.resolution)}"
 
 
 def of_joint(policy: Policy) -> Iterator[str]:
@@ -112,6 +128,15 @@ def of_unevenness(held: Counter[int]) -> Iterator[str]:
             f"meters report unevenly: a tenth of the windows holds at most {few} % of its slots, a "
             f"tenth at least {many} %; if they report on change, when they do tells what people "
             "do: set fill, and see whether presence should be private"
+        )
+
+
+def of_lateness(late: int, in_time: int) -> Iterator[str]:
+    """Where most readings came when their windows had closed."""
+    if late > in_time:
+        yield (
+            f"{late:,} of {late + in_time:,} readings came late, and are thrown away: where a "
+            "head-end collects once a day or so, set delay, for example to 36h"
         )
 
 

@@ -11,10 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from meteragent.errors import InvalidSetting
+from meteragent.privacy.arrays import Integers
 from meteragent.privacy.domain import Watts
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.joint import marginal, radii
-from meteragent.privacy.policy import Policy, Question
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT
 
 Floats = NDArray[np.float64]
@@ -45,17 +48,30 @@ class Bill(NamedTuple):
     """How many were added up."""
 
 
-def bill(unbiased: Watts, policy: Policy, asked: Question, share: float = 0.95) -> Bill:
+def bill(
+    unbiased: Watts,
+    policy: Policy,
+    asked: Question,
+    share: float = 0.95,
+    starts: Integers | None = None,
+) -> Bill:
     """Add up one query's answers, `unbiased[window]`; what is not there, as NaN, is left out.
 
     Precondition: the windows do not overlap, and the query is the average. Postcondition: the
     energy lies between the ends with this share of certainty, over the noise; what rounding to the
-    grid adds, half a step a window at most, is not in it.
+    grid adds, half a step a window at most, is not in it. Of a calendar's windows, say when they
+    start: they are not all as long as the longest, for which the ends are.
     """
-    there = unbiased[np.isfinite(unbiased)]
-    hours = policy.size / HOURS
-    energy = float(there.sum()) * hours / 1000
-    off = sum_quantile(policy, asked, len(there), share) * hours / 1000
+    finite = np.isfinite(unbiased)
+    there, longest = unbiased[finite], policy.windows.lasting(1) / HOURS
+    if starts is not None:
+        hours = (policy.windows.end_of(starts[finite]) - starts[finite]) / HOURS
+        energy = float((there * hours).sum()) / 1000
+    elif policy.fewest_slots == policy.slots:
+        energy = float(there.sum()) * longest / 1000
+    else:
+        raise InvalidSetting("starts", "are missing of windows of different lengths", "pass them")
+    off = sum_quantile(policy, asked, len(there), share) * longest / 1000
     return Bill(energy, energy - off, energy + off, len(there))
 
 
@@ -79,7 +95,7 @@ def sum_quantile(policy: Policy, asked: Question, windows: int, share: float) ->
 
 def _noise(policy: Policy, asked: Question) -> tuple[Floats, float]:
     """chances[v] of v steps up, or as many down, of one answer; and the watts of such a step."""
-    step = float(policy.domain.step)
+    step = float(policy.domain.resolution)
     rate = asked.nano * step / NANO
     coarser = max(1, int(FINE / rate))
     answers = len(policy.questions) if policy.noise == JOINT else 1

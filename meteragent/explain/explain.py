@@ -24,11 +24,12 @@ from meteragent.explain.document import (
 from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.leakage import bits
 from meteragent.explain.loads import EVERYDAY, Everyday, traces
-from meteragent.explain.words import listed, time_text
+from meteragent.explain.words import listed, span_text, time_text
 from meteragent.privacy.exact import NANO, per_watt_text
 from meteragent.privacy.joint import JointGeometric
-from meteragent.privacy.policy import Policy, Question
+from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import NAMED
+from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT
 
 HABIT = 30
@@ -90,9 +91,9 @@ def _answer(policy: Policy, question: Question) -> Answer:
 
 def _month(policy: Policy, asked: Question) -> float | None:
     """How far off the mean of a month of averages is at most, in 95 of 100 months."""
-    if asked.query != NAMED["avg"] or policy.hop < policy.size:
+    if asked.query != NAMED["avg"] or policy.windows.overlap > 1:
         return None
-    windows = max(1, round(MONTH / policy.size))
+    windows = max(1, round(MONTH / policy.windows.ahead(1)))
     return sum_quantile(policy, asked, windows, 0.95) / windows
 
 
@@ -157,7 +158,7 @@ def _spent_in_words(policy: Policy, windows: int, released: int, partly: tuple[P
     ending = (
         f"; the other {rest:,} are suppressed: they are announced, without a value" if rest else ""
     )
-    lasts, back = (time_text(policy.windows.ahead(n)) for n in (released, windows))
+    lasts, back = (span_text(policy.windows, n) for n in (released, windows))
     return (
         f"The budget of {span} pays for {released:,} whole releases of the {windows:,} windows "
         f"that count against it{parts}{ending}. A full budget lasts {lasts}; what was spent comes "
@@ -170,7 +171,7 @@ def _spent_in_words(policy: Policy, windows: int, released: int, partly: tuple[P
 
 def _seen(load: Everyday, policy: Policy) -> Seen:
     left = traces(load, policy, policy.needed, carried=policy.carried)
-    whole, habit = (traces(load, policy, policy.slots, days=days) for days in (1, HABIT))
+    whole, habit = (traces(load, policy, policy.fewest_slots, days=days) for days in (1, HABIT))
     return Seen(
         load.name,
         load.meaning,

@@ -21,7 +21,7 @@ from decimal import Decimal
 from operator import attrgetter
 
 from meteragent.explain.document import Bound, Promised
-from meteragent.explain.words import at_most, listed, power_text, time_text
+from meteragent.explain.words import at_most, listed, power_text, time_text, window_text
 from meteragent.privacy.exact import epsilon_at, per_watt_text
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.terms import JOINT
@@ -53,7 +53,7 @@ class Guarantee:
     def apart(self) -> Decimal:
         """How far apart, on the grid, readings can be that are `radius` apart."""
         domain = self.policy.domain
-        return domain.steps(self.radius) * domain.step
+        return domain.levels_apart(self.radius) * domain.resolution
 
     def epsilon(self, nano: int) -> Decimal:
         """A loss in nano-units per watt, as log-odds at the radius."""
@@ -116,7 +116,7 @@ class Guarantee:
 
     def _bounds_in_words(self) -> Iterator[str]:
         policy = self.policy
-        span, window = time_text(policy.horizon), time_text(policy.size)
+        span, window = time_text(policy.horizon), window_text(policy.windows)
         asked = listed(question.query.name for question in policy.questions)
         yield (
             f"Someone who already knows every reading of a home to within "
@@ -161,6 +161,12 @@ class Guarantee:
             yield (
                 "The answers of a window share one draw: all of them together lose what one alone "
                 "would, and of a load they tell as much as the one that it moves most."
+            )
+        if policy.domain.finer > 1:
+            yield (
+                f"Answers lie on a grid of {power_text(policy.domain.resolution)}, finer than that "
+                "of the readings: they are as private, but another mechanism that keeps the same "
+                "promise might serve a reader better."
             )
         if policy.fill_limit:
             yield (

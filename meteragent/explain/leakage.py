@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.errors import InvalidSetting
+from meteragent.privacy.calendar import AnyWindows
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.mechanism import Mechanism
 from meteragent.privacy.query import Query
-from meteragent.privacy.windows import Windows
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Load:
         queries: tuple[Query, ...],
         nano: int,
         domain: Domain,
-        windows: Windows,
+        windows: AnyWindows,
         held: int,
         carried: int = 0,
     ) -> float:
@@ -62,8 +62,8 @@ class Load:
         window, a percentile by up to the whole load, and the reading-by-reading release once
         for each reading. With one draw for several, the answer counts that moves most.
         """
-        levels, readings = domain.steps(self.watts), windows.readings(self.seconds * 1000)
-        return (nano * float(domain.step) / NANO) * max(
+        levels, readings = domain.levels_apart(self.watts), windows.readings(self.seconds * 1000)
+        return (nano * float(domain.resolution) / NANO) * max(
             sum(
                 max(
                     query.moved(min(covered + carried, windows.slots), held, levels)

@@ -110,16 +110,13 @@ def told_better(policy: Policy) -> list[str]:
     Noise of its own on each of `m` answers has that error at a loss of `2 / (m + 1)` of the joint
     draw's for each. Precondition: the policy's noise is joint.
     """
-    share = 2 / (len(policy.questions) + 1)
+    share, held = 2 / (len(policy.questions) + 1), policy.fewest_slots
     return [
         load.name
         for load in EVERYDAY
-        if sum(often * _together(part, policy, policy.slots, 0) for often, part in load.parts)
+        if sum(often * _together(part, policy, held, 0) for often, part in load.parts)
         > share
-        * sum(
-            often * sum(_alone(part, policy, policy.slots, 0).values())
-            for often, part in load.parts
-        )
+        * sum(often * sum(_alone(part, policy, held, 0).values()) for often, part in load.parts)
     ]
 
 
@@ -128,4 +125,5 @@ def _cap(load: Load, policy: Policy, days: int) -> float:
     domain, windows = policy.domain, policy.windows
     seconds = (days - 1) * DAY + load.seconds
     touched = windows.holding(windows.readings(seconds * 1000))
-    return float(epsilon_at(most_spent(policy, touched), domain.steps(load.watts) * domain.step))
+    apart = domain.levels_apart(load.watts) * domain.resolution
+    return float(epsilon_at(most_spent(policy, touched), apart))

@@ -18,7 +18,8 @@ from meteragent.privacy.exact import NANO
 from meteragent.privacy.joint import JointGeometric
 from meteragent.privacy.mechanism import Mechanism, TruncatedGeometric
 from meteragent.privacy.order import Order
-from meteragent.privacy.policy import Policy, Question
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT
 
 Floats = NDArray[np.float64]
@@ -32,7 +33,9 @@ def drawn(unbiased: Watts, policy: Policy) -> Floats:
     Independent noise is cut off at the ends of the range, and `unbiased` lies beyond an end where
     it was; joint noise is not.
     """
-    levels: Floats = np.rint((unbiased - float(policy.domain.minimum)) / float(policy.domain.step))
+    levels: Floats = np.rint(
+        (unbiased - float(policy.domain.minimum)) / float(policy.domain.resolution)
+    )
     return levels if policy.noise == JOINT else np.clip(levels, 0, policy.domain.top)
 
 
@@ -55,7 +58,7 @@ def agreed(levels: Floats, policy: Policy) -> Integers:
 
 def rates(policy: Policy) -> Floats:
     """`-ln alpha` of each output of a release: of joint noise, that of all of them together."""
-    step = float(policy.domain.step)
+    step = float(policy.domain.resolution)
     nano = [q.nano for q in policy.questions for _ in range(q.query.outputs(policy.slots))]
     return np.array(nano) * step / NANO
 
@@ -157,7 +160,7 @@ def _beliefs(mechanism: Mechanism, prior: Floats) -> tuple[int, Floats, Floats]:
         return _joint_beliefs(mechanism, prior)
     assert isinstance(mechanism, TruncatedGeometric)  # noqa: S101 - there is no other
     levels, alpha = np.arange(len(prior)), float(mechanism.alpha)
-    rate = float(mechanism.epsilon * mechanism.domain.step)
+    rate = float(mechanism.epsilon * mechanism.domain.resolution)
     belief, weight = _by_largest(prior, -rate * np.abs(levels[:, np.newaxis] - levels))
     ends = [0, -1]
     weight[1:-1] *= float(1 - mechanism.alpha) / (1 + alpha)

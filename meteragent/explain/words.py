@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from math import exp, log
 
+from meteragent.privacy.calendar import AnyWindows, CalendarWindows
 from meteragent.privacy.units import format_duration, format_watts
 
 NO_BOUND = log(1e6)
@@ -51,6 +52,20 @@ def listed(names: Iterable[str]) -> str:
 def time_text(milliseconds: int) -> str:
     """`1 h 30 min`; a single day as `24 h`."""
     return "24 h" if milliseconds == DAY else _spaced(format_duration(milliseconds))
+
+
+def window_text(windows: AnyWindows) -> str:
+    """`15 min`, or `a month in Europe/Paris`."""
+    if isinstance(windows, CalendarWindows):
+        return f"a {windows.unit} in {windows.zone.name}"
+    return time_text(windows.size)
+
+
+def span_text(windows: AnyWindows, count: int) -> str:
+    """How long so many windows in a row take: `1 h 30 min`, or `12 months`."""
+    if isinstance(windows, CalendarWindows):
+        return f"{count:,} {windows.unit}{'s' if count > 1 else ''}"
+    return time_text(windows.ahead(count))
 
 
 def power_text(power: Decimal) -> str:

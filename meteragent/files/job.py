@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from meteragent.config import Config
 from meteragent.errors import InputDamaged, InputReplaced, InvalidSetting
 from meteragent.files.ledger import Resume, SqliteLedger
@@ -201,8 +199,7 @@ class Job:
         """Note how many of their slots windows hold, where gaps are seen and not filled."""
         policy = releases.policy
         if policy.presence == "public" and not policy.fill_limit:
-            counts = np.count_nonzero(releases.present, axis=1)
-            self.held.update((100 * counts // policy.slots).tolist())
+            self.held.update((100 * releases.held // releases.slots).tolist())
 
     def _count(self, pipeline: Pipeline) -> None:
         counts = pipeline.counted()
@@ -272,9 +269,9 @@ class Job:
         if before == self._source.lines:
             self._say(f"{self._source.shown}: nothing new after line {before}")
         clock = pipeline.clock
-        if not self._keep and _holds_open(pipeline):
+        if not self._keep and pipeline.holds_open:
             self._write(pipeline.tick(self._end_of_windows(clock)))
-        if _holds_open(pipeline):
+        if pipeline.holds_open:
             self._say("the last windows are still open: they wait for more, or for the clock")
         self._commit(pipeline, clock)
 
@@ -282,8 +279,3 @@ class Job:
         """When every window that has begun is due, or now, if they are not over yet."""
         due = (policy.closes(policy.windows.newest(clock)) for policy in self._config.policies)
         return min(max(due), int(self._wall() * 1000)) + self._longer_idle
-
-
-def _holds_open(pipeline: Pipeline) -> bool:
-    position = pipeline.position()
-    return position.offset < position.processed

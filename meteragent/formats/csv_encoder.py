@@ -50,7 +50,11 @@ class CsvEncoder:
         }
         if counts_are_told(policy, granted):
             readings = map(str, readings_of(releases))
-            cells |= {"readings": readings, "slots": repeat(str(policy.slots))}
+            slots = releases.slots
+            cells |= {
+                "readings": readings,
+                "slots": repeat(str(slots)) if isinstance(slots, int) else map(str, slots.tolist()),
+            }
         for question, value, unbiased in zip(
             released,
             answers.cells(releases.values, releases.present, granted),

@@ -99,7 +99,8 @@ class _Form:
         if withheld:
             document["withheld"] = withheld
         if counts_are_told(self._policy, granted):
-            document |= {"readings": _HOLE, "slots": self._policy.slots}
+            slots = self._policy.slots if self._policy.calendar is None else _HOLE
+            document |= {"readings": _HOLE, "slots": slots}
         first, *others = (_json(document) + _BETWEEN.decode()).split(_json(_HOLE))
         template = [first, *(piece for other in others for piece in ("", other))]
         self._templates[granted, withheld] = template
@@ -107,8 +108,10 @@ class _Form:
 
     def _readings(self, releases: Releases, granted: int) -> list[Iterable[str]]:
         """What is told of how many readings each window had, if anything is."""
-        told = counts_are_told(self._policy, granted)
-        return [map(_json, readings_of(releases))] if told else []
+        if not counts_are_told(self._policy, granted):
+            return []
+        readings, slots = map(_json, readings_of(releases)), releases.slots
+        return [readings] if isinstance(slots, int) else [readings, map(str, slots.tolist())]
 
 
 def counts_are_told(policy: Policy, granted: int) -> bool:
@@ -121,8 +124,7 @@ def counts_are_told(policy: Policy, granted: int) -> bool:
 
 def readings_of(releases: Releases) -> list[int] | list[str]:
     """How many readings each window had: as a number, or as one of `CLASSES`."""
-    slots = releases.policy.slots
-    counts = np.count_nonzero(releases.present, axis=1)
+    slots, counts = releases.slots, releases.held
     if releases.policy.readings == "exact":
         return [*counts.tolist()]
     classes = (2 * counts >= slots).astype(np.int64)

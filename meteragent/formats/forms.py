@@ -59,9 +59,9 @@ def longest_release(encoder: ReleaseEncoder, policy: Policy) -> int:
     longest = max(levels.tolist(), key=lambda watts: len(repr(watts)))
     meter = LONGEST_CHARACTER * LONGEST_METER
     starts, granted = np.array([LATEST]), np.array([len(policy.questions)])
-    present = np.ones((1, policy.slots), dtype=np.bool_)
+    held, present = np.array([policy.slots]), np.ones((1, policy.slots), dtype=np.bool_)
     values, unbiased = (np.full((1, outputs), watts) for watts in (longest, LONGEST_FLOAT))
     releases = Releases(
-        policy, [meter], starts, granted, [Withheld.NOTHING], present, values, unbiased
+        policy, [meter], starts, granted, [Withheld.NOTHING], held, present, values, unbiased
     )
     return max(map(len, encoder.encode(releases)))

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from meteragent.formats.encoder import CLASSES, REJECT_SCHEMA
 from meteragent.formats.json_one import Block, Reading
+from meteragent.privacy.calendar import UNITS
 from meteragent.privacy.policy import POLICY_SCHEMA, RELEASE_SCHEMA, Policy
 from meteragent.privacy.query import NAMED
 from meteragent.privacy.terms import JOINT
@@ -22,12 +23,15 @@ Schema = dict[str, Any]
 READING_SCHEMA = "meteragent.reading/1"
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
-_QUERY = {"pattern": rf"^({'|'.join(NAMED)}|p(0|[1-9][0-9]?)(\.[0-9]{{1,6}})?)$"}
+_PERCENTILE = r"p(0|[1-9][0-9]?)(\.[0-9]{1,6})?"
+_OF_PARTS = rf"(min|median|max|{_PERCENTILE})\(([0-9]+(d|h|m|s|ms))+\)"
+_QUERY = {"pattern": rf"^({'|'.join(NAMED)}|{_PERCENTILE}|{_OF_PARTS})$"}
 _CHARGE = {"anyOf": [_QUERY, {"const": JOINT}]}
 _DECIMAL = {"type": "string", "pattern": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"}
 _POSITIVE = {"type": "string", "pattern": r"^(0|[1-9][0-9]*)(\.[0-9]+)?$"}
 _POLICY_ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 _TIME = {"type": "integer", "description": "Milliseconds since 1970-01-01T00:00:00Z."}
+_INSTANT = {"type": "integer"}
 _SPAN = {"type": "integer", "minimum": 1, "description": "Milliseconds."}
 _DELAY = _SPAN | {"minimum": 0}
 _COUNT = {"type": "integer", "minimum": 0}
@@ -40,8 +44,14 @@ _ANSWERS: Schema = {
 }
 
 
+_LENGTHS = ("size_ms", "hop_ms")
+_ZONED = ("window", "timezone", "utc_offsets_ms")
+"""What says of a policy which windows there are: these, or those."""
+
 _SELDOM: Schema = {
     "readings": {"enum": ["exact", "none"], "description": "If absent: in classes."},
+    "resolution": _POSITIVE
+    | {"description": "The grid of answers, in watts, where it is finer than step."},
     "noise": {
         "const": JOINT,
         "description": "One draw is for all answers of a window, and epsilon_per_watt is what "
@@ -63,6 +73,27 @@ _SELDOM: Schema = {
         "description": "If absent, slots without a reading are not filled.",
     },
     "fill_limit_ms": _SPAN,
+    **dict.fromkeys(_LENGTHS, _SPAN),
+    "offset_ms": _SPAN | {"description": "How much later windows begin, in milliseconds."},
+    "window": {
+        "enum": list(UNITS),
+        "description": "Windows are these of a time zone, by its clocks; weeks begin on Monday. "
+        "If absent, they are of one length.",
+    },
+    "timezone": {"type": "string", "description": "By its IANA name."},
+    "utc_offsets_ms": {
+        "type": "array",
+        "items": {
+            "type": "array",
+            "prefixItems": [_INSTANT, {"type": "integer"}],
+            "minItems": 2,
+            "items": False,
+        },
+        "minItems": 1,
+        "description": "[since, ahead]: since when its clocks are how far ahead of UTC; before the "
+        "first of these times as far as then, from the last one on for ever. A window begins at "
+        "the first moment at which they show what it begins with, or more.",
+    },
 }
 """Of a policy: keys that stand in its document where they are not what they mostly are."""
 
@@ -132,9 +163,7 @@ def policy_schema() -> Schema:
         "minimum": _DECIMAL,
         "maximum": _DECIMAL,
         "step": _POSITIVE,
-        "size_ms": _SPAN,
         "interval_ms": _SPAN,
-        "hop_ms": _SPAN,
         "grace_ms": _DELAY,
         "idle_ms": _DELAY,
         "epsilon_per_watt": {"type": "array", "items": question, "minItems": 1},
@@ -154,7 +183,9 @@ def policy_schema() -> Schema:
         "fill_limit_ms": ["fill"],
         "noise": ["queries"],
         "queries": ["noise"],
+        **{one: [other for other in _ZONED if other != one] for one in _ZONED},
     }
+    schema["oneOf"] = [{"required": [*_LENGTHS]}, {"required": [*_ZONED]}]
     return named(POLICY_SCHEMA, "What decides a release, and its price", schema)
 
 

@@ -59,7 +59,7 @@ async def accept_loss(
 
 def _longest(config: Config) -> int:
     """From the end of a window to the start of one that shares no horizon with it, and its end."""
-    return max(policy.horizon + policy.size for policy in config.policies)
+    return max(policy.horizon + policy.windows.lasting(1) for policy in config.policies)
 
 
 def _is_lost(one: Held) -> bool:

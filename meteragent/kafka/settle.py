@@ -59,8 +59,8 @@ async def settle(one: Held, owner: Owner, now: int) -> tuple[Position, Bond]:
     await _commit_all(one, intake)
     if one.position.offset < one.position.processed:
         raise NotDrained(
-            f"kafka.input: partition {partition} of {one.source.topic} has readings of windows "
-            f"that are not over before {_over(pipeline)}; stop what writes to it, run again then"
+            f"kafka.input: partition {partition} of {one.source.topic} has readings that are "
+            f"waited for until {_over(pipeline)}; stop what writes to it, run again then"
         )
     return one.position, one.bond or bond(owner, one.kept.end)
 
@@ -81,8 +81,8 @@ async def _commit_all(one: Held, intake: Intake) -> None:
 
 
 def _over(pipeline: Pipeline) -> str:
-    """When the last window that may be open will have closed."""
+    """When the last pane that may be open will have closed."""
     policies = [holding.policy for holding in pipeline.holdings()]
-    last = max(policy.closes(policy.windows.newest(pipeline.clock)) for policy in policies)
+    last = max(p.due(p.panes.end(p.panes.newest(pipeline.clock))) for p in policies)
     moment = datetime.fromtimestamp(last // 1000 + 1, UTC)
     return moment.isoformat().replace("+00:00", "Z")

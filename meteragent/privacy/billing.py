@@ -80,13 +80,8 @@ def _take_over(ledger: Ledger, accounts: Integers, ring: Ring) -> None:
     """Enter a policy's own ring."""
     ledger.released_until[accounts] = ring.until
     shape, terms = ring.shape, ledger.terms
-    if (ring.spent.dtype, shape.ring, shape.bucket, shape.reach, shape.unit) == (
-        ledger.buckets.dtype,
-        ledger.buckets_kept,
-        terms.bucket,
-        terms.reach,
-        ledger.unit,
-    ):
+    kept, here = (ring.spent.dtype, shape.ring, shape.unit), ledger.buckets
+    if shape.is_of(terms) and kept == (here.dtype, ledger.buckets_kept, ledger.unit):
         ledger.buckets[accounts] = ring.spent
         ledger.head[accounts] = ring.head
         ledger.recount(accounts)
@@ -143,5 +138,5 @@ def _is_lost(ring: Ring, shares: Sequence[Share]) -> bool:
         terms is None
         or terms.budget < shape.budget
         or terms.horizon > shape.horizon
-        or (terms.bucket, terms.reach) != (shape.bucket, shape.reach)
+        or not shape.is_of(terms)
     )

@@ -1,21 +1,24 @@
 """Keyed words per window: the only randomness of a release, and the same on every retry.
 
-The words of a window are BLAKE2b over everything that identifies it *and its content*, so
+The words of a window are BLAKE2b over everything that identifies it *and its exact answers*, so
 that a crash, a rebalance or a second instance computes the very same release (no second
-draw on one secret), while any other content gives unrelated noise (equal noise on two
-contents would give their difference away). Claim 7 in `mechanism.md`.
+draw on one secret), while any other answer gives unrelated noise (equal noise on two
+answers would give their difference away). Answers are few, however long a window is. Claim 7 in
+`mechanism.md`.
 
 Wire form, so that another implementation can reproduce a release. Block `b` of a window is
 
     BLAKE2b-512(key    = the noise key, 32 bytes,
                 salt   = b as 16 bytes, little endian,
                 person = the policy's digest, 16 bytes,
-                input  = tag(meter id) || window start || content)
+                input  = kind || tag(name) || window start || answers)
 
+    kind     what is named, 1 byte: "m" for a meter
     tag      BLAKE2b-128 of the meter id in UTF-8, 16 bytes
     start    milliseconds since the epoch, 8 bytes, signed, little endian
-    content  the window's levels in slot order, each in the domain's integer type (1, 2 or
-             4 bytes), little endian, two's complement; -1 where a slot is absent
+    answers  the exact level that each query of the policy has for the window, paid for or not,
+             in their order, 8 bytes each, signed, little endian; a query that answers slot by
+             slot has one for each
 
 and its eight 64-bit words, little endian, are words `8b .. 8b+7` of the window. With `q`
 outputs in a release, output `o` reads the words `o, o + q, o + 2q, …`. Where all answers share
@@ -29,12 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.errors import InvalidSetting, KeyRefused
-from meteragent.privacy.domain import Levels
+from meteragent.privacy.query import Answers
 
 KEY_BYTES = 32
 LEAST_DIFFERENT = 8
 """Bytes of a key; of random keys, fewer than one in 10^36 holds less."""
 TAG_BYTES = 16
+METER = b"m"
+"""The kind of what has a window: so that no two kinds of one name share their noise."""
 POLICY_BYTES = blake2b.PERSON_SIZE
 WORDS_PER_BLOCK = 8
 _BLOCK_BYTES = 64
@@ -145,24 +150,24 @@ class Entropy:
             )
 
     def words(
-        self, tags: Tags, starts: NDArray[np.int64], levels: Levels, outputs: int
+        self, tags: Tags, starts: NDArray[np.int64], answers: Answers, outputs: int
     ) -> WindowWords:
-        """Words for `levels[window, slot]`, windows named by meter tag and start.
+        """Words for `answers[window, query]`, windows named by meter tag and start.
 
-        Postcondition: a function of key, policy, tag, start and content alone; two windows
+        Postcondition: a function of key, policy, tag, start and answers alone; two windows
         that differ in any of them get independent words, as far as BLAKE2b is a
         pseudorandom function.
         """
-        count, slots = levels.shape
-        width = levels.dtype.itemsize
-        message = np.empty((count, TAG_BYTES + 8 + slots * width), dtype=np.uint8)
-        message[:, :TAG_BYTES] = tags
-        message[:, TAG_BYTES : TAG_BYTES + 8] = _bytes(starts[:, np.newaxis], "<i8")
-        message[:, TAG_BYTES + 8 :] = _bytes(levels, f"<i{width}")
+        named = len(METER) + TAG_BYTES
+        message = np.empty((len(answers), named + 8 + 8 * answers.shape[1]), dtype=np.uint8)
+        message[:, : len(METER)] = np.frombuffer(METER, dtype=np.uint8)
+        message[:, len(METER) : named] = tags
+        message[:, named : named + 8] = _bytes(starts[:, np.newaxis])
+        message[:, named + 8 :] = _bytes(answers)
         flat, length = message.tobytes(), message.shape[1]
         rows = [flat[i : i + length] for i in range(0, len(flat), length)]
         return WindowWords(self.key, self.policy, rows, outputs)
 
 
-def _bytes(numbers: NDArray[np.signedinteger], form: str) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(numbers, dtype=form).view(np.uint8)
+def _bytes(numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(numbers, dtype="<i8").view(np.uint8)

@@ -6,6 +6,7 @@ drew; nothing is carried into a window from before it, so that a reading is in i
 
 import numpy as np
 
+from meteragent.privacy.arrays import Integers
 from meteragent.privacy.domain import ABSENT, Levels
 
 
@@ -22,3 +23,11 @@ def carried(levels: Levels, most: int) -> Levels:
     within = (last >= 0) & (slots - last <= most)
     copies = np.take_along_axis(levels, np.maximum(last, 0), axis=1)
     return np.where(within, copies, np.asarray(ABSENT, dtype=levels.dtype))
+
+
+def within(levels: Levels, slots: Integers | int) -> Levels:
+    """`levels[window, slot]` without what stands behind the slots that a window has."""
+    if isinstance(slots, int):
+        return levels
+    behind = np.arange(levels.shape[1]) >= slots[:, np.newaxis]
+    return np.where(behind, np.asarray(ABSENT, dtype=levels.dtype), levels)

@@ -28,7 +28,7 @@ from meteragent.privacy.thresholds import WORD_BITS, WORDS, Thresholds, Words, u
 
 MOST_ANSWERS = 16
 LEAST_RATE = Decimal("0.002")
-"""Of the loss for a step: below it tables get long, and so fine a step serves nobody."""
+"""Of the loss for a level: below it tables get long, and so fine a grid serves nobody."""
 LEFT_OUT = 100
 """Chances below `10**-LEFT_OUT` of the largest one are left out of the table of radii."""
 
@@ -57,12 +57,14 @@ def refuse(domain: Domain, queries: Sequence[Query], losses: Sequence[int]) -> N
         raise InvalidSetting(
             "queries", f"asks more than {MOST_ANSWERS}, with joint noise", "ask fewer"
         )
-    if Decimal(losses[0]) / NANO * domain.step < LEAST_RATE:
+    if Decimal(losses[0]) / NANO * domain.resolution < LEAST_RATE:
+        name = "resolution" if domain.finer > 1 else "step"
         raise InvalidSetting(
-            "step",
-            f"loses less than {LEAST_RATE}, and for so fine a step there is no joint noise",
-            "write a larger step, or a larger epsilon",
+            name,
+            f"loses less than {LEAST_RATE}, and for so fine a {name} there is no joint noise",
+            f"write a larger {name}, or a larger epsilon",
         )
+    decay(domain, losses[0])  # refuses what would be no noise
 
 
 class JointGeometric:
@@ -109,7 +111,7 @@ class JointGeometric:
         The order of the answers, which takes some of it off, is left out.
         """
         off = sum(float(self._beyond[1 : side + 1].sum()) for side in self._sides(level))
-        return off * float(self.domain.step)
+        return off * float(self.domain.resolution)
 
     def error_quantile(self, share: float, level: int | None = None) -> float:
         """The smallest error in watts that at least `share` of all answers stay within."""
@@ -118,7 +120,7 @@ class JointGeometric:
         left = np.zeros(len(farther))
         for side in self._sides(level):
             left += np.where(off < side, farther, 0.0)
-        return int(np.argmax(left <= 1 - share)) * float(self.domain.step)
+        return int(np.argmax(left <= 1 - share)) * float(self.domain.resolution)
 
     @property
     def multiplicative_capacity(self) -> float:

@@ -3,7 +3,8 @@
 The promise (`mechanism.md`, claim 6): over any stretch of a meter's life of length
 `horizon` that starts or ends with a window, the losses of all releases that touch it add up
 to at most `budget`. Windows that overlap the stretch from before count too, so with hopping
-windows an account looks back over `horizon + size - hop` of window starts.
+windows an account looks back over `horizon + size - hop` of window starts; of the windows of a
+calendar, over as many as any horizon touches.
 
 An account is a ring of buckets, each the sum of what a few neighbouring windows spent. A
 charge is granted only if every run of `span` buckets that contains it stays within budget;
@@ -37,7 +38,7 @@ class Ledger:
         self.terms = terms
         self.buckets_kept = terms.span + REACH_BACK
         self._span = terms.span
-        self._bucket = terms.bucket
+        self._windows, self._bucket_windows = terms.windows, terms.bucket_windows
         self.unit = terms.unit
         self._budget = terms.budget // self.unit
         self._prices = np.cumsum([0, *terms.costs], dtype=np.int64) // self.unit
@@ -84,7 +85,7 @@ class Ledger:
         return granted
 
     def _charge(self, accounts: Integers, starts: Integers) -> Integers:
-        buckets = starts // self._bucket
+        buckets = self._windows.bucket_of(starts, self._bucket_windows)
         left = self._left_after_advance(accounts, buckets)
         queries = len(self.terms.costs)
         granted = np.searchsorted(self._prices, left, side="right") - 1
@@ -147,7 +148,8 @@ class Ledger:
 
     def left(self, accounts: Integers, now: int) -> Integers:
         """Nano-units that each account may spend on a window starting at `now`; changes nothing."""
-        bucket = int(_integers("now", np.asarray(now))) // self._bucket
+        now = int(_integers("now", np.asarray(now)))
+        bucket = self._windows.bucket_of(now, self._bucket_windows)
         head, span = self.head[accounts], self._span
         spent = np.where(bucket < head + span, self.spent[accounts], 0)
         left: Integers = self._budget - spent
@@ -187,15 +189,13 @@ class Ledger:
 
     def history(self, account: int) -> dict[int, int]:
         """Bucket start in milliseconds -> nano-units spent, for every bucket that spent."""
-        head, width = int(self.head[account]), self._bucket
+        head = int(self.head[account])
         buckets = range(head, head - self.buckets_kept, -1)
         spent = {
-            b * width: min(
-                self.unit * int(self.buckets[account, b % self.buckets_kept]), MOST_BUDGET
-            )
+            b: min(self.unit * int(self.buckets[account, b % self.buckets_kept]), MOST_BUDGET)
             for b in buckets
         }
-        return {start: nano for start, nano in spent.items() if nano}
+        return {self.terms.start_of(b): nano for b, nano in spent.items() if nano}
 
     def merge(self, accounts: Integers, other: "Ledger", others: Integers) -> None:
         """Take over what `other`, a ledger under the same terms, knows of these meters.

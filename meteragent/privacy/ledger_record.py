@@ -11,11 +11,11 @@ then the shape of each ring, which is the same for all meters of a policy:
     mark     uint64    of the policy's name: see `Share`
     item     uint16    bytes per entry of `spent`: 2, 4 or 8
     ring     uint16    number of entries
-    private  uint32    1 if the policy's presence is private
+    private  uint32    1 if the policy's presence is private; and, times 2, the `mark` of windows
     budget   int64     nano-units per watt that it may spend over any `horizon`
     horizon  int64
-    bucket   int64     width of a bucket: bucket `b` covers window starts from `b * bucket` on
-    reach    int64     from a bucket's start to the end of its last window
+    bucket   int64     width of a bucket; of a calendar's windows, on average
+    reach    int64     bucket `b` holds windows that are over by `b * bucket + reach`
     unit     int64     nano-units per watt that an entry of 1 means
 
 and then the content of each ring, in the same order:
@@ -23,6 +23,8 @@ and then the content of each ring, in the same order:
     head     int64     the newest bucket
     until    int64     every window ending by then has been decided
     spent    item * ring   `spent[i]`: units of the newest bucket `b <= head` with b % ring == i
+
+What stands behind that is not of the account (`stream.fold_record`).
 
 Times are in milliseconds. An entry of `full` means that much or more. Records of version 0.1
 begin with "mtrL" and hold one ring, without its name, privacy, budget and horizon.
@@ -38,11 +40,13 @@ from numpy.typing import NDArray
 from meteragent.errors import LedgerDamaged
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.ledger import NEVER, Ledger, full
-from meteragent.privacy.terms import MOST_BUCKETS, MOST_BUDGET, Share
+from meteragent.privacy.terms import MOST_BUCKETS, MOST_BUDGET, Share, Terms
 from meteragent.privacy.windows import LONGEST
 
 MAGIC, FIRST_MAGIC = b"mtr2", b"mtrL"
 """Of these records, and of those of version 0.1."""
+OPEN_WINDOWS = b"fld1"
+"""What stands behind an account begins so."""
 MOST_RINGS = 64
 _NUMBERS = ("bucket", "reach", "unit")
 _HEAD = np.dtype([("magic", "S4"), ("rings", "<u2"), ("zero", "<u2")])
@@ -59,7 +63,7 @@ class Shape(NamedTuple):
     mark: int
     item: int
     ring: int
-    private: int
+    kind: int
     budget: int
     horizon: int
     bucket: int
@@ -70,15 +74,26 @@ class Shape(NamedTuple):
     def of(cls, share: Share, ledger: Ledger) -> "Shape":
         """As a ledger keeps it now."""
         terms, item = share.terms, ledger.buckets.dtype.itemsize
-        own = (share.mark, item, ledger.buckets_kept, int(share.private))
+        kind = int(share.private) + 2 * terms.windows.mark
+        own = (share.mark, item, ledger.buckets_kept, kind)
         return cls(*own, terms.budget, terms.horizon, terms.bucket, terms.reach, ledger.unit)
+
+    @property
+    def private(self) -> bool:
+        """Whether presence is."""
+        return bool(self.kind % 2)
+
+    def is_of(self, terms: Terms) -> bool:
+        """Whether buckets hold the windows that those of these terms hold."""
+        windows = (self.bucket, self.reach, self.kind // 2)
+        return windows == (terms.bucket, terms.reach, terms.windows.mark)
 
     @property
     def is_possible(self) -> bool:
         """Whether an account can be kept so."""
         lengths = (self.horizon, self.bucket, self.reach)
         return (
-            (self.item in {2, 4, 8} and 0 < self.ring <= MOST_BUCKETS and self.private in {0, 1})
+            (self.item in {2, 4, 8} and 0 < self.ring <= MOST_BUCKETS)
             and all(0 < length <= 2 * LONGEST for length in lengths)
             and all(0 < nano <= MOST_BUDGET for nano in (self.budget, self.unit))
         )
@@ -128,6 +143,12 @@ def parsed(records: Sequence[bytes]) -> Iterator[tuple[list[int], list[Ring]]]:
         yield members, _rings(before, [records[member] for member in members])
 
 
+def behind(record: bytes) -> bytes:
+    """What stands behind the account in a record."""
+    before = record[: _length_before(record)]
+    return record[_layout(len(before), _shapes(before)).itemsize :]
+
+
 def _by_shape(records: Sequence[bytes]) -> Iterator[tuple[bytes, list[int]]]:
     """What stands before the content of records -> which ones; nearly always all of them."""
     starts = [*map(itemgetter(slice(_length_before(records[0]))), records)]
@@ -159,9 +180,11 @@ def _rings(before: bytes, records: list[bytes]) -> list[Ring]:
     """Read records of one shape."""
     shapes = _shapes(before)
     layout = _layout(len(before), shapes)
-    if set(map(len, records)) != {layout.itemsize}:
+    length = layout.itemsize
+    beyond = {len(record) - length and record[length : length + 4] for record in records}
+    if not beyond <= {0, OPEN_WINDOWS}:
         raise LedgerDamaged("a ledger record is cut short or too long")
-    table = np.frombuffer(b"".join(records), dtype=layout)
+    table = np.frombuffer(b"".join([record[:length] for record in records]), dtype=layout)
     is_named = before[:4] == MAGIC
     rings = [
         Ring(shape, is_named, table[f"head{nth}"], table[f"until{nth}"], table[f"spent{nth}"])

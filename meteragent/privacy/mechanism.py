@@ -22,6 +22,8 @@ from meteragent.privacy.thresholds import WORD_BITS, WORDS, Thresholds, Words
 
 DIGITS = 140  # of every power of alpha; 100 are left after the widest scaling below
 SHARED = 256  # mechanisms: more than a configuration asks for
+MOST_REACHED = 100_000
+"""Levels that noise goes either way at most: as long is half of a table of thresholds."""
 
 Number = TypeVar("Number", Fraction, Decimal, float)
 
@@ -68,7 +70,7 @@ def decay(domain: Domain, loss: int) -> Decimal:
     InvalidSetting: so little noise is left that thresholds could not tell it from none.
     """
     with localcontext(Context(prec=DIGITS)):
-        alpha = (-Decimal(loss) / NANO * domain.step).exp()
+        alpha = (-Decimal(loss) / NANO * domain.resolution).exp()
         if alpha * 2 ** (WORDS * WORD_BITS) < 1:
             raise InvalidSetting(
                 "epsilon", "is so large that no noise is left", "write a smaller one"
@@ -76,12 +78,28 @@ def decay(domain: Domain, loss: int) -> Decimal:
         return alpha
 
 
+def refuse(domain: Domain, loss: int) -> None:
+    """InvalidSetting: noise of this loss is none, or goes farther than any table."""
+    alpha = decay(domain, loss)
+    if domain.top > MOST_REACHED:
+        with localcontext(Context(prec=DIGITS)):
+            tail = _first_tail(alpha) * alpha ** (MOST_REACHED - 1)
+        if tail >= LEAST_TAIL:
+            name = "resolution" if domain.finer > 1 else "step"
+            raise InvalidSetting(
+                name,
+                f"lets noise go farther than {MOST_REACHED} levels",
+                f"write a larger {name}, or a larger epsilon",
+            )
+
+
 class TruncatedGeometric:
     """Two-sided geometric noise on a level, clamped to the domain.
 
     `epsilon` is per watt, rounded down to whole nano-units: the very integer that the
     ledger adds up. Two levels that differ by `d` watts give any output with odds within
-    `exp(epsilon * d)`, and no mechanism with that promise serves a reader better.
+    `exp(epsilon * d)`, and no mechanism with that promise serves a reader of levels better: nor one
+    of windows, unless levels are finer than the readings' steps (claim 4).
     """
 
     def __init__(self, domain: Domain, epsilon: type_of_decimal) -> None:
@@ -89,8 +107,11 @@ class TruncatedGeometric:
         self.nano = nano("epsilon", epsilon)
         self.alpha = decay(domain, self.nano)
         with localcontext(Context(prec=DIGITS)):
-            self.thresholds = Thresholds(_thresholds(domain.top, self.alpha))
-        self._rate = float(self.epsilon * domain.step)
+            exact = _thresholds(domain.top, self.alpha)
+        self.thresholds = Thresholds(exact)
+        self.reach = len(exact) // 2
+        """How many levels noise goes either way at most."""
+        self._rate = float(self.epsilon * domain.resolution)
 
     @property
     def epsilon(self) -> Decimal:
@@ -120,7 +141,7 @@ class TruncatedGeometric:
 
     def noise(self, words: Words) -> NDArray[np.int64]:
         """Invert the distribution function: count the thresholds at or below each row of words."""
-        return self.thresholds.count(words.first, words) - self.domain.top
+        return self.thresholds.count(words.first, words) - self.reach
 
     def matrix(self) -> NDArray[np.float64]:
         """`matrix[level, released]`: the probability of every release, for inspection."""
@@ -147,7 +168,7 @@ class TruncatedGeometric:
         """Mean of |released - level| in watts; at no level, that of unclamped noise."""
         alpha, gap = math.exp(-self._rate), -math.expm1(-self._rate)
         room = -sum(math.expm1(-self._rate * side) for side in self._sides(level))
-        return float(self.domain.step) * room * alpha / (gap * (1 + alpha))
+        return float(self.domain.resolution) * room * alpha / (gap * (1 + alpha))
 
     def error_quantile(self, share: float, level: int | None = None) -> float:
         """The smallest error in watts that at least `share` of the releases stay within."""
@@ -162,7 +183,7 @@ class TruncatedGeometric:
         most = 1
         while not within(most):
             most *= 2
-        return bisect_left(range(most), True, key=within) * float(self.domain.step)  # noqa: FBT003
+        return bisect_left(range(most), True, key=within) * float(self.domain.resolution)  # noqa: FBT003
 
     @property
     def multiplicative_capacity(self) -> float:
@@ -214,14 +235,27 @@ def matrix(top: int, alpha: Number) -> list[list[Number]]:
     ]
 
 
-def _thresholds(top: int, alpha: Decimal) -> list[int]:
-    """`P(noise <= j) * 2**320` for j in -top..top-1, as integers.
+LEAST_TAIL = 2
+"""A tail that is smaller, in whole numbers of 320 bits, is the last of a table."""
 
-    Noise beyond `top` either way clamps to an end of the domain whatever the level was, so
-    these thresholds are all there is to know. Tails are rounded down on both sides alike,
-    and none to nothing.
+
+def _first_tail(alpha: Decimal) -> Decimal:
+    """`P(noise < 0) * 2**320`; of each level farther off it is `alpha` times as much."""
+    tail: Decimal = alpha * 2 ** (WORDS * WORD_BITS) / (1 + alpha)
+    return tail
+
+
+def _thresholds(top: int, alpha: Decimal) -> list[int]:
+    """`P(noise <= j) * 2**320` for j in -reach..reach-1, as integers.
+
+    Noise beyond `top` either way clamps to an end of the domain whatever the level was, and where a
+    tail is below `LEAST_TAIL / 2**320` next to nothing is beyond: so these thresholds are all there
+    is to know. Tails are rounded down on both sides alike, and none to nothing.
     """
+    tails: list[int] = []
+    tail = _first_tail(alpha)
+    while len(tails) < top and (not tails or tails[-1] >= LEAST_TAIL):
+        tails.append(max(1, int(tail)))
+        tail *= alpha
     scale = 2 ** (WORDS * WORD_BITS)
-    powers = accumulate(repeat(alpha, top - 1), lambda power, a: power * a, initial=alpha)
-    tail = [max(1, int(power * scale / (1 + alpha))) for power in powers]
-    return [*reversed(tail), *(scale - t for t in tail)]
+    return [*reversed(tails), *(scale - t for t in tails)]

@@ -90,7 +90,7 @@ class Order:
     def _lowest(self, total: Integers, state: Integers) -> tuple[Integers, Integers]:
         """By window, the set that adds the smallest mean to its state, and that mean, rounded.
 
-        Means are compared as fractions, the largest sets first. They fit: 17 bits of a level, 12
+        Means are compared as fractions, the largest sets first. They fit: 20 bits of a level, 12
         of each weight, and of both sums those of the number of answers.
         """
         weight = self._sets @ self._weights

@@ -13,20 +13,24 @@ import numpy as np
 from meteragent.errors import InvalidSetting
 from meteragent.privacy import joint
 from meteragent.privacy.arrays import Integers
+from meteragent.privacy.calendar import AnyWindows, Calendar, lengths_of
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.exact import NANO, decimal, nano, per_watt_text
-from meteragent.privacy.mechanism import Mechanism, decay, shared
+from meteragent.privacy.exact import nano, per_watt_text
+from meteragent.privacy.mechanism import Mechanism, refuse, shared
 from meteragent.privacy.order import is_ordered
-from meteragent.privacy.query import Query, query
+from meteragent.privacy.query import query
+from meteragent.privacy.question import Question, refuse_unanswerable
 from meteragent.privacy.terms import JOINT, Charge, Terms
 from meteragent.privacy.windows import Some, Windows
 
-RELEASE_SCHEMA = "meteragent.release/1"
+RELEASE_SCHEMA = "meteragent.release/2"
 POLICY_SCHEMA = "meteragent.policy/1"
 DIGEST_BYTES = 16
 MOST_SLOTS = 100_000
+"""Of a pane, which holds them all."""
 MOST_QUERIES = 128
-_TIMES = ("size", "interval", "hop", "grace", "idle", "horizon")
+_DOMAIN = ("minimum", "maximum", "step", "resolution")
+_TIMES = ("interval", "grace", "idle", "horizon")
 
 
 Presence = Literal["public", "private"]
@@ -35,46 +39,14 @@ HowMany = Literal["classes", "exact", "none"]
 Noise = Literal["independent", "joint"]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A query and the loss per watt, in whole nano-units, of each of its answers."""
-
-    query: Query
-    nano: int
-
-    @property
-    def epsilon(self) -> str:
-        """The exact loss per watt, as it is published."""
-        return per_watt_text(self.nano)
-
-
-def question(name: str, epsilon: Decimal | int | str, radius: Decimal | int | str) -> Question:
-    """Ask `name` with odds within `exp(epsilon)` for worlds `radius` watts apart."""
-    return Question(query(name), per_watt("epsilon", epsilon, radius))
-
-
-def per_watt(field: str, loss: Decimal | int | str, radius: Decimal | int | str) -> int:
-    """A loss at a radius, as whole nano-units per watt, rounded down once and for all."""
-    numerator, denominator = decimal(field, loss).as_integer_ratio()
-    watts = decimal("radius", radius, example="100")
-    if watts <= 0:
-        raise InvalidSetting("radius", "must be positive", 'write for example "100W"')
-    over, under = watts.as_integer_ratio()
-    units = numerator * under * NANO // (denominator * over)
-    if units <= 0:
-        raise InvalidSetting(
-            field, "is below 0.000000001 per watt of radius", 'write for example "1"'
-        )
-    return units
-
-
 @dataclass(frozen=True)
 class Policy:
     """Times are in milliseconds, `budget` in nano-units per watt.
 
-    Windows of length `size` start every `hop` and have a slot for every `interval`. One closes
-    `grace` after its end by the meter's own clock, or `grace + idle` by its partition's: where
-    presence is private by its partition's alone.
+    Windows of length `size` start every `hop`, an `offset` after the epoch, and have a slot for
+    every `interval`. One closes `grace` after its end by the meter's own clock, or `grace + idle`
+    by its partition's: where presence is private by its partition's alone. Where a `calendar`
+    says which windows there are, `size` and `hop` are the length of the longest.
     """
 
     domain: Domain
@@ -96,26 +68,31 @@ class Policy:
     noise: Noise = "independent"
     """Whether each answer has a draw of its own, or all answers of a window share one: then the
     loss of each question is that of all of them together."""
+    offset: int = 0
+    calendar: Calendar | None = None
 
     def __post_init__(self) -> None:
         self._refuse_crooked_windows()
         self._refuse_crooked_questions()
+        self._refuse_what_tells_of_presence()
+        for asked in self.questions:
+            refuse_unanswerable(asked.query, self.windows, self.panes, filled=self.fill_limit > 0)
+        losses = [asked.nano for asked in self.questions]
+        if self.noise == JOINT:
+            joint.refuse(self.domain, [asked.query for asked in self.questions], losses)
+        else:
+            for loss in losses:
+                refuse(self.domain, loss)
+        self.terms  # noqa: B018 - refuses what no ledger can keep
+
+    def _refuse_what_tells_of_presence(self) -> None:
         if not 0 <= self.min_coverage <= 1:
             raise InvalidSetting("min_coverage", "must be in [0, 1]", 'write for example "0.8"')
         if self.presence == "private" and self.min_coverage > 0:
-            raise InvalidSetting(
-                "min_coverage",
-                "would tell of presence, which is private",
-                'leave it out, or write presence = "public"',
-            )
+            advice = 'leave it out, or write presence = "public"'
+            raise InvalidSetting("min_coverage", "would tell of presence, which is private", advice)
         if self.presence == "private" and self.readings != "classes":
             raise InvalidSetting("readings", "is about presence, which is private", "leave it out")
-        for asked in self.questions:
-            decay(self.domain, asked.nano)  # refuses what would be no noise
-        if self.noise == JOINT:
-            losses = [asked.nano for asked in self.questions]
-            joint.refuse(self.domain, [asked.query for asked in self.questions], losses)
-        self.terms  # noqa: B018 - refuses what no ledger can keep
 
     def _refuse_crooked_windows(self) -> None:
         for field in ("grace", "idle", "fill_limit"):
@@ -125,7 +102,7 @@ class Policy:
             raise InvalidSetting(
                 "fill_limit", "is below one interval, so nothing is filled", "write a longer one"
             )
-        if self.slots > MOST_SLOTS:
+        if self.panes.slots > MOST_SLOTS:
             raise InvalidSetting(
                 "interval", f"makes more than {MOST_SLOTS} slots", "write a longer one"
             )
@@ -138,15 +115,37 @@ class Policy:
             raise InvalidSetting("queries", "asks one twice", "name each once")
         if len(names) > MOST_QUERIES:
             raise InvalidSetting("queries", f"asks more than {MOST_QUERIES}", "ask fewer")
+        if self.fewest_slots < self.slots and any(q.query.per_slot for q in self.questions):
+            problem = "asks for each reading of windows of different lengths"
+            raise InvalidSetting("queries", problem, 'write for example window = "1d"')
+
+    @property
+    def parts(self) -> list[int]:
+        """Of which parts of windows averages are asked for, by their lengths."""
+        return sorted({asked.query.part for asked in self.questions} - {0})
+
+    def keeps_slots(self, part: int = 0) -> bool:
+        """Whether its queries need every reading of a window, or the average of every such part."""
+        queries = (question.query for question in self.questions)
+        return any(asked.needs_slots for asked in queries if asked.part == part)
 
     @property
     def slots(self) -> int:
-        """Readings per window."""
+        """Readings per window, at most."""
         return self.windows.slots
+
+    @property
+    def fewest_slots(self) -> int:
+        """Readings per window, at least."""
+        return self.windows.fewest_slots
 
     def closes(self, window: Some) -> Some:
         """When a window is closed by its partition's clock, if nothing closed it before."""
-        return self.windows.end(window) + self.grace + self.idle
+        return self.due(self.windows.end(window))
+
+    def due(self, end: Some) -> Some:
+        """When the partition's clock closes what ends at this time."""
+        return end + self.grace + self.idle
 
     @property
     def patience(self) -> int:
@@ -164,13 +163,34 @@ class Policy:
 
     @property
     def needed(self) -> int:
-        """How many slots must hold a reading, or be filled, where presence is public."""
-        return max(1, ceil(self.min_coverage * self.slots))
+        """How many slots must hold a reading, or be filled, where presence is public.
+
+        Of windows of different lengths, in the shortest.
+        """
+        return self._needed(self.fewest_slots)
+
+    def needed_of(self, starts: Integers) -> Integers | int:
+        """How many it takes in each of the windows that begin at these times, or in any."""
+        slots = self.windows.slots_of(starts)
+        if isinstance(slots, int):
+            return self.needed
+        different, which = np.unique(slots, return_inverse=True)
+        return np.array([*map(self._needed, different.tolist())], dtype=np.int64)[which]
+
+    def _needed(self, slots: int) -> int:
+        return max(1, ceil(self.min_coverage * slots))
 
     @cached_property
-    def windows(self) -> Windows:
+    def windows(self) -> AnyWindows:
         """From when to when they last, and which slots they have."""
-        return Windows(self.size, self.hop, self.interval)
+        if self.calendar is None:
+            return Windows(self.size, self.hop, self.interval, self.offset)
+        return self.calendar.windows(self.interval, self.offset)
+
+    @cached_property
+    def panes(self) -> Windows:
+        """What its windows are made of: readings are held slot by slot in open panes only."""
+        return self.windows.panes
 
     @cached_property
     def ordered(self) -> bool:
@@ -210,7 +230,7 @@ class Policy:
 
     @cached_property
     def digest(self) -> bytes:
-        """Of what defines a release given the window's content: it enters the noise.
+        """Of what defines a release given the window's answers: it enters the noise.
 
         It leaves out what does not change a release, such as the budget: a window that is
         computed again under a new budget must not be a new draw.
@@ -229,14 +249,20 @@ class Policy:
             "minimum": f"{self.domain.minimum.normalize():f}",
             "maximum": f"{self.domain.maximum.normalize():f}",
             "step": f"{self.domain.step.normalize():f}",
-            "size_ms": self.size,
+            **self._resolution(),
+            **({"size_ms": self.size} if self.calendar is None else self.calendar.document()),
             "interval_ms": self.interval,
-            "hop_ms": self.hop,
+            **({"hop_ms": self.hop} if self.calendar is None else {}),
+            **({"offset_ms": self.offset} if self.offset else {}),
             "presence": self.presence,
             "epsilon_per_watt": [[charge.name, charge.epsilon] for charge in self.charges],
             **({"noise": self.noise, "queries": names} if self.noise == JOINT else {}),
             **({"fill": "last", "fill_limit_ms": self.fill_limit} if self.fill_limit else {}),
         }
+
+    def _resolution(self) -> dict[str, str]:
+        fine = self.domain.resolution
+        return {"resolution": f"{fine.normalize():f}"} if self.domain.finer > 1 else {}
 
     def _promised(self) -> dict[str, Any]:
         return {
@@ -261,7 +287,7 @@ def policy_of(document: dict[str, Any]) -> Policy:
     """The policy that was published so: the inverse of `document`."""
     losses = {name: nano("epsilon", epsilon) for name, epsilon in document["epsilon_per_watt"]}
     return Policy(
-        domain=Domain(*(Decimal(document[name]) for name in ("minimum", "maximum", "step"))),
+        domain=Domain(**{name: document[name] for name in _DOMAIN if name in document}),
         questions=tuple(
             Question(query(name), losses.get(JOINT) or losses[name])
             for name in document.get("queries", losses)
@@ -273,6 +299,7 @@ def policy_of(document: dict[str, Any]) -> Policy:
         on_exhausted=document["on_exhausted"],
         readings=document.get("readings", "classes"),
         fill_limit=document.get("fill_limit_ms", 0),
+        **lengths_of(document),
         **{name: document[f"{name}_ms"] for name in _TIMES},
     )
 

@@ -7,8 +7,8 @@ All arithmetic is on integers: floats would break the laws at ties.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -17,10 +17,29 @@ from numpy.typing import NDArray
 
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.domain import ABSENT, Levels
+from meteragent.privacy.units import duration, format_duration
 
 Answers = NDArray[np.int64]
 """answers[window, output]"""
 HUNDRED = Fraction(100)
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What is kept of windows whose slots are not: enough for some queries."""
+
+    present: NDArray[np.int64]
+    """How many slots of each window hold a reading."""
+    total: NDArray[np.int64]
+    """The sum of their levels."""
+    lowest: NDArray[np.int64]
+    highest: NDArray[np.int64]
+    """Of a window that holds nothing, both are of no meaning."""
+
+    def where(self, windows: NDArray[np.int64] | NDArray[np.bool_]) -> "Sums":
+        """Those of some windows."""
+        columns = (self.present, self.total, self.lowest, self.highest)
+        return Sums(*(column[windows] for column in columns))
 
 
 class Contents:
@@ -43,6 +62,16 @@ class Contents:
         absent = self.levels.shape[1] - self.present
         total: NDArray[np.int64] = self.levels.sum(axis=1, dtype=np.int64) + absent
         return total
+
+    @property
+    def lowest(self) -> NDArray[np.int64]:
+        """The least level of each window."""
+        return self.ranked(np.zeros_like(self.present))[:, 0]
+
+    @property
+    def highest(self) -> NDArray[np.int64]:
+        """The greatest."""
+        return self.ranked(self.present - 1)[:, 0]
 
     @cached_property
     def ordered(self) -> Levels:
@@ -80,7 +109,8 @@ class Query:
     """A named question; `per_slot` ones answer each slot by itself and cost as often."""
 
     name: str
-    answer: Callable[[Contents], Answers] = field(compare=False)
+    answer: Callable[..., Answers] = field(compare=False)
+    """Of `Contents`; or of `Sums`, if it needs no slots."""
     moved: Callable[[int, int, int], int] = field(default=_by_all_of_it, compare=False)
     """moved(covered, held, levels): how far its answers for one window can move, added up.
 
@@ -88,6 +118,10 @@ class Query:
     released `held` readings are there at least.
     """
     per_slot: bool = False
+    part: int = 0
+    """Of which parts it asks for the averages, in milliseconds; 0: it asks for readings."""
+    needs_slots: bool = True
+    """Whether it is not enough to know the number of readings, their sum and their extremes."""
     ranks: tuple[Fraction, Fraction] | None = None
     """Whatever the window, its answer is no less than the percentile of the first of these, and no
     more than that of the second, where 100 is the maximum: so `order` knows what it is ordered
@@ -98,14 +132,19 @@ class Query:
         return slots if self.per_slot else 1
 
 
-def _average(contents: Contents) -> Answers:
+def _average(contents: Contents | Sums) -> Answers:
     """Precondition: none. Postcondition: the mean of the present levels, rounded half up.
 
     Why half up in integers: half-to-even moves by two when every reading moves by one.
     """
-    count = np.maximum(contents.present, 1)
-    mean: Answers = (2 * contents.total + count) // (2 * count)
-    return mean[:, np.newaxis]
+    return rounded(contents.total, contents.present)[:, np.newaxis]
+
+
+def rounded(totals: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The mean of each sum, half up; of nothing it is 0."""
+    counts = np.maximum(counts, 1)
+    mean: NDArray[np.int64] = (2 * totals + counts) // (2 * counts)
+    return mean
 
 
 def _percentile(percent: Fraction) -> Callable[[Contents], Answers]:
@@ -118,8 +157,12 @@ def _percentile(percent: Fraction) -> Callable[[Contents], Answers]:
     return answer
 
 
-def _maximum(contents: Contents) -> Answers:
-    return contents.ranked(contents.present - 1)
+def _minimum(contents: Contents | Sums) -> Answers:
+    return contents.lowest[:, np.newaxis]
+
+
+def _maximum(contents: Contents | Sums) -> Answers:
+    return contents.highest[:, np.newaxis]
 
 
 def _reading(contents: Contents) -> Answers:
@@ -130,42 +173,87 @@ def _reading(contents: Contents) -> Answers:
 NAMED: dict[str, Query] = {
     query.name: query
     for query in (
-        Query("avg", _average, _by_its_share, ranks=(Fraction(0), HUNDRED)),
-        Query("min", _percentile(Fraction(0)), ranks=(Fraction(0), Fraction(0))),
+        Query("avg", _average, _by_its_share, needs_slots=False, ranks=(Fraction(0), HUNDRED)),
+        Query("min", _minimum, needs_slots=False, ranks=(Fraction(0), Fraction(0))),
         Query("median", _percentile(Fraction(50)), ranks=(Fraction(50), Fraction(50))),
-        Query("max", _maximum, ranks=(HUNDRED, HUNDRED)),
+        Query("max", _maximum, needs_slots=False, ranks=(HUNDRED, HUNDRED)),
         Query("reading", _reading, _each_of_them, per_slot=True),
     )
 }
 """The queries with a name of their own; `p<P>` is the percentile of any decimal 0 <= P < 100."""
 
+_OF_PARTS = re.compile(r"(?P<whole>[^()]+)\((?P<part>[^()]+)\)")
 _PERCENTILE = re.compile(r"p(0|[1-9]\d?)(\.\d{1,6})?", re.ASCII)
 
 
 def query(name: str) -> Query:
-    """The query that `name` asks for: a key of `NAMED`, or a percentile such as `p99.9`."""
+    """The query that `name` asks for: a key of `NAMED`, or a percentile such as `p99.9`.
+
+    Or one of the averages of parts: `max(15m)` is the greatest of those of quarter hours.
+    """
     if name in NAMED:
         return NAMED[name]
     if _PERCENTILE.fullmatch(name):
         percent = Fraction(name[1:])
         return Query(name, _percentile(percent), ranks=(percent, percent))
+    if found := _OF_PARTS.fullmatch(name):
+        return _of_parts(name, query(found["whole"]), duration("query", found["part"]))
     raise InvalidSetting(
         "query",
         f"{name[:20]!r} is not one",
-        f"write one of {', '.join(NAMED)}, or p<P> with 0 <= P < 100, for example p95",
+        f"write one of {', '.join(NAMED)}, p<P> with 0 <= P < 100, for example p95, or max(15m)",
     )
 
 
-def answer(queries: tuple[Query, ...], levels: Levels, rest: int = 0) -> Answers:
+def _of_parts(name: str, whole: Query, part: int) -> Query:
+    """The same query about the averages of parts."""
+    if whole.name in ("avg", "reading") or whole.part:
+        problem = f"{name[:20]!r} is not one: {whole.name} is of readings"
+        raise InvalidSetting("query", problem, "write min, median, max or p<P> of parts")
+    said = f"{whole.name}({format_duration(part)})"
+    if said != name or not part:
+        raise InvalidSetting("query", f"{name[:20]!r} is not one", f"write {said}")
+    return replace(whole, name=name, part=part, ranks=(Fraction(0), HUNDRED))
+
+
+def answer(
+    queries: tuple[Query, ...],
+    contents: Levels | Sums | Mapping[int, Levels | Sums],
+    rest: int = 0,
+) -> Answers:
     """All answers side by side: `answers[window, output]`, in the order of `queries`.
 
-    Precondition: `rest` is a level. Postcondition: a window that holds no reading is answered
-    as if every slot held `rest`, so its answers are all `rest`, whatever its meter did before.
-    Why here: no query needs to know of empty contents.
+    Contents are those of windows, or of each length of their parts. Precondition: `rest` is a
+    level; no query needs slots that were not kept. Postcondition: a window that holds no reading
+    is answered as if every slot held `rest`, so its answers are all `rest`, whatever its meter did
+    before. Why here: no query needs to know of empty contents.
     """
-    contents = Contents(levels, rest)
+    of_parts = contents if isinstance(contents, Mapping) else {0: contents}
+    seen = {part: _with_rest(held, rest) for part, held in of_parts.items()}
+    return np.concatenate([q.answer(seen[q.part]) for q in queries], axis=1)
+
+
+def _with_rest(held: Levels | Sums, rest: int) -> Contents | Sums:
+    """Windows that hold nothing hold `rest`."""
+    if isinstance(held, Sums):
+        empty = held.present == 0
+        if not empty.any():
+            return held
+        columns = (held.total, held.lowest, held.highest)
+        return Sums(np.maximum(held.present, 1), *(np.where(empty, rest, c) for c in columns))
+    contents = Contents(held, rest)
     empty = contents.present == 0
-    if empty.any():
-        at_rest = np.asarray(rest, dtype=levels.dtype)
-        contents = Contents(np.where(empty[:, np.newaxis], at_rest, levels), rest)
-    return np.concatenate([q.answer(contents) for q in queries], axis=1)
+    if not empty.any():
+        return contents
+    at_rest = np.asarray(rest, dtype=held.dtype)
+    return Contents(np.where(empty[:, np.newaxis], at_rest, held), rest)
+
+
+def averages(levels: Levels, slots: int) -> Levels:
+    """averages[window, part] of parts of so many slots, each rounded like a window's."""
+    parts = levels.reshape(-1, slots)
+    held = parts != ABSENT
+    counts = np.count_nonzero(held, axis=1)
+    found = rounded(np.where(held, parts, 0).sum(axis=1, dtype=np.int64), counts)
+    found[counts == 0] = ABSENT
+    return found.astype(levels.dtype).reshape(len(levels), levels.shape[1] // slots)

@@ -1,5 +1,6 @@
 """Paid-for windows -> released values: queries, keyed words and noise, for one policy."""
 
+from collections.abc import Mapping
 from functools import cache, partial
 
 import numpy as np
@@ -9,7 +10,7 @@ from meteragent.privacy.domain import Levels, Watts
 from meteragent.privacy.entropy import Entropy, NoiseKey, Tags
 from meteragent.privacy.order import Order
 from meteragent.privacy.policy import Policy
-from meteragent.privacy.query import answer
+from meteragent.privacy.query import Sums, answer
 from meteragent.privacy.thresholds import Words
 
 
@@ -35,17 +36,20 @@ class Releaser:
         self._order = cache(partial(self._order_of, policy))
 
     def release(
-        self, tags: Tags, starts: Integers, levels: Levels, granted: Integers
+        self,
+        tags: Tags,
+        starts: Integers,
+        contents: Levels | Sums | Mapping[int, Levels | Sums],
+        granted: Integers,
     ) -> tuple[Watts, Watts]:
         """(values, unbiased), each [window, output] in watts, for so many leading queries.
 
         Precondition: all of these have been paid for, and are one at least. Postcondition: a
-        function of key, policy, meter, window, content and of what is granted alone, however
-        often and wherever it is computed; no answer depends on one that is not granted.
+        function of key, policy, meter, window, answers and of what is granted alone, however
+        often and wherever it is computed; no value depends on one that is not granted.
         """
-        answers = answer(self._queries, levels, self._rest)
-        rows = self._shared_rows + self.outputs
-        words = self._entropy.words(tags, starts, levels, rows)
+        answers = answer(self._queries, contents, self._rest)
+        words = self._entropy.words(tags, starts, answers, self._shared_rows + self.outputs)
         released = np.empty_like(answers)
         unbiased = np.empty(answers.shape)
         for columns, mechanism in self._mechanisms:

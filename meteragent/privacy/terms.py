@@ -10,8 +10,11 @@ from hashlib import blake2b
 from math import gcd
 
 from meteragent.errors import InvalidSetting
+from meteragent.privacy.arrays import Integers
+from meteragent.privacy.calendar import AnyWindows
 from meteragent.privacy.exact import per_watt_text, whole
-from meteragent.privacy.windows import LONGEST, Windows
+from meteragent.privacy.units import format_duration
+from meteragent.privacy.windows import LONGEST
 
 MOST_BUCKETS = 128
 REACH_BACK = 16  # buckets behind the newest that a late charge may still go to
@@ -57,7 +60,7 @@ class Terms:
 
     budget: int
     horizon: int
-    windows: Windows
+    windows: AnyWindows
     costs: tuple[int, ...]
     partial: bool = False
 
@@ -71,7 +74,9 @@ class Terms:
         shortest = self.windows.lasting(1)
         if self.horizon < shortest:
             raise InvalidSetting(
-                "horizon", "is shorter than a window", f"write at least {shortest} ms"
+                "horizon",
+                "is shorter than a window",
+                f'write at least "{format_duration(shortest)}"',
             )
 
     @property
@@ -115,13 +120,21 @@ class Terms:
 
     @property
     def bucket(self) -> int:
-        """The width of a bucket in milliseconds."""
+        """The width of a bucket in milliseconds; of a calendar's windows, on average."""
         return self.windows.ahead(self.bucket_windows)
 
     @property
     def reach(self) -> int:
-        """From the start of a bucket to the end of its last window, in milliseconds."""
-        return self.windows.end(self.bucket_windows - 1)
+        """By when all windows of bucket `b` are over, counted from `b * bucket` on."""
+        return self.windows.reach(self.bucket_windows)
+
+    def bucket_of(self, starts: Integers) -> Integers:
+        """The bucket of each window that begins at these times."""
+        return self.windows.bucket_of(starts, self.bucket_windows)
+
+    def start_of(self, bucket: int) -> int:
+        """When the first window of a bucket begins."""
+        return self.windows.start(bucket * self.bucket_windows)
 
 
 @dataclass(frozen=True, slots=True)

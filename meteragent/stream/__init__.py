@@ -5,12 +5,22 @@ releases    what goes out
 meters      which meter an id names, and which policies are that meter's
 homes       in which partition a meter's readings come
 records     readings placed in slots
-open_slots  the slots of open windows
-strips      slots laid out straight, out of which windows are cut
+open_slots  the slots of open panes
+strips      slots laid out straight, out of which panes are cut
 order       in which order closed windows leave, whatever batches they came in
-window      when windows close: the theory, and all the rules
+closed      what becomes of readings, and which panes have closed
+panes       when panes close: the theory, and all the rules
+grain       what is folded: readings, or averages of parts
+pieces      which panes are pieces of which windows, and numbers as bytes
+last_readings    what fills the slots behind a pane
+kept        what is kept of windows that are not over
+fold        panes into the windows that they are parts of
+part_fold   averages of parts into windows
+folds       all that is kept of open windows, and which of them are over
+fold_record    windows that are not over as bytes, and back
 branch      one policy: who pays, what is released
 cohort      the meters that have the same policies, and their accounts
+residents   which meters are here, and which have no business here
 position    how far a partition has come
 pipeline    one partition's readings in, releases and ledger records out
 partition   what happens to a partition, and what is then to be done, as a table

@@ -1,20 +1,22 @@
 """One policy of a cohort: its windows, its ring of every account, and its releases."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask, counted, run_starts
-from meteragent.privacy.domain import ABSENT, Watts
+from meteragent.privacy.domain import ABSENT, Levels, Watts
 from meteragent.privacy.entropy import NoiseKey, Tags
-from meteragent.privacy.fill import carried
+from meteragent.privacy.fill import carried, within
 from meteragent.privacy.ledger import NEVER, Ledger
+from meteragent.privacy.query import Sums, averages
 from meteragent.privacy.release import Releaser
+from meteragent.stream.closed import Closed
+from meteragent.stream.fold_record import Folded, FoldShape
+from meteragent.stream.folds import Contents, Decided, Folds, some_of
 from meteragent.stream.meters import Assigned
+from meteragent.stream.panes import Store
 from meteragent.stream.releases import Releases, Withheld
-from meteragent.stream.strips import Closed
-from meteragent.stream.window import Store
 
 _COLUMNS = 4  # of a meter besides its slots and buckets: head, spent, released_until, next
 
@@ -30,67 +32,141 @@ class Branch:
         self.policy = assigned.policy
         self.share = assigned.share
         self.store = Store(self.policy, by_name)
+        self.folds = Folds(self.policy)
         self.ledger = Ledger(self.policy.terms)
         self._releaser = Releaser(self.policy, key)
 
     def grow(self, rows: int) -> None:
         """Make room for at least this many meters."""
         self.store.grow(rows)
+        self.folds.grow(len(self.store.next))
         self.ledger.grow(rows)
 
     def go_on(self, rows: Integers) -> None:
-        """Leave decided what the ledger says is."""
+        """Leave decided what the ledger says is; what is still open is read again."""
         until = self.ledger.released_until[rows]
         known = until != NEVER
-        self.store.decided_until(rows[known], until[known])
+        windows = self.policy.windows
+        first = windows.start(windows.first_open(until[known]))
+        self.store.go_on(rows[known], self.policy.panes.newest(first))
+
+    def kept(self, rows: Integers) -> Folded:
+        """What goes into the ledger records of these rows, of windows that are not over."""
+        digest, count = self.folds.shape
+        shape = FoldShape(self.share.mark, digest, count)
+        return Folded(shape, self.folds.until(rows), self.folds.state(rows))
+
+    def unfold(
+        self, rows: Integers, kept: list[Folded], known: Mask, alone: Mask, clock: int
+    ) -> None:
+        """Go on with the open windows of rows whose records hold this; what is lost, say so.
+
+        `known` are those records that would hold it, and `alone` meters that have but one.
+        """
+        if not self.folds.several:
+            return
+        mine = next((one for one in kept if one.shape.mark == self.share.mark), None)
+        until = np.where(known, clock, NEVER) if mine is None else mine.until
+        same = mine is not None and (mine.shape.digest, mine.shape.bytes) == self.folds.shape
+        told = until != NEVER
+        if mine is not None and same:
+            whole = told & alone
+            self.folds.take_over(rows[whole], until[whole], mine.state[whole])
+            self.store.go_on(rows[whole], self.policy.panes.newest(until[whole]))
+            if self.policy.presence == "public":
+                self.store.awaited[rows[whole]] = self.folds.awaited(rows[whole])
+            told &= ~alone
+        if told.any():
+            lost, until = rows[told], until[told]
+            self.folds.lose(lost, until)
+            panes = np.maximum(self.store.next[lost], self.policy.panes.newest(until))
+            self.store.go_on(lost, panes)
 
     @property
     def bytes_per_meter(self) -> int:
         """In arrays."""
         ledger = self.ledger
         account = ledger.buckets_kept * ledger.buckets.itemsize + ledger.head.itemsize * _COLUMNS
-        return self.store.open_slots.bytes_per_row + account
+        return self.store.open_slots.bytes_per_row + self.folds.bytes_per_row + account
 
-    def decide(self, closed: Closed, meters: list[str], tags: Tags) -> Releases:
-        """Charge closed windows, and release what is paid for; `meters` are those of the windows.
+    def fold(self, closed: Closed) -> Decided:
+        """Fold panes that have closed into their windows; answer which of these are over."""
+        decided = self.folds.take(closed)
+        until = self.ledger.released_until[decided.rows]
+        decided = decided.where(self.policy.windows.end(decided.windows) > until)
+        if self.policy.presence == "public":
+            self.store.awaited[closed.rows] = self.folds.awaited(closed.rows)
+        return decided
+
+    def decide(self, decided: Decided, meters: list[str], tags: Tags) -> Releases:
+        """Charge windows that are over, and release what is paid for; `meters` are theirs.
 
         `tags` are those of all rows.
         """
-        starts = self.policy.windows.start(closed.windows)
-        closed = replace(closed, levels=carried(closed.levels, self.policy.carried))
-        present = closed.levels != ABSENT
-        granted, withheld = self._pay(closed.rows, starts, present)
-        values, unbiased = self._release(closed, tags, starts, granted)
+        starts = self.policy.windows.start(decided.windows)
+        contents = self._filled(decided.contents, starts)
+        readings = contents[0]
+        present = _present(readings)
+        granted, withheld = self._pay(decided, starts, _held(readings))
+        values, unbiased = self._release(decided.rows, contents, tags, starts, granted)
         return Releases(
-            self.policy, meters, starts, granted, withheld.tolist(), present, values, unbiased
+            self.policy,
+            meters,
+            starts,
+            granted,
+            withheld.tolist(),
+            _held(readings),
+            present,
+            values,
+            unbiased,
         )
 
-    def _pay(self, rows: Integers, starts: Integers, present: Mask) -> tuple[Integers, Integers]:
+    def _filled(self, contents: Contents, starts: Integers) -> Contents:
+        """With gaps filled where slots are kept, and averages of parts where windows are panes."""
+        readings = contents[0]
+        if isinstance(readings, Sums):
+            return contents
+        filled = carried(readings, self.policy.carried)
+        if self.policy.carried:
+            filled = within(filled, self.policy.windows.slots_of(starts))
+        found: dict[int, Levels | Sums] = {**contents, 0: filled}
+        for part in self.policy.parts:
+            if part not in found:
+                found[part] = averages(filled, part // self.policy.interval)
+        return found
+
+    def _pay(self, decided: Decided, starts: Integers, held: Integers) -> tuple[Integers, Integers]:
         """How many queries of each window are paid for, and why not all of them.
 
         Who pays is decided by the clock, by past spending and, where presence is public, by
         which readings are there: never by what a reading says.
         """
-        covered = np.ones(len(starts), dtype=np.bool_)
+        rows, covered = decided.rows, np.ones(len(starts), dtype=np.bool_)
         if self.policy.presence == "public":
-            covered = present.sum(axis=1) >= self.policy.needed
-        granted = self._charge(rows, starts, covered)
+            covered = held >= self.policy.needed_of(starts)
+        granted = self._charge(rows, starts, covered & decided.whole)
         self.ledger.settle(rows, self.policy.windows.end_of(starts))
         short = granted < len(self.policy.questions)
         withheld = np.where(short, Withheld.BUDGET, Withheld.NOTHING)
-        return granted, np.where(covered, withheld, Withheld.COVERAGE)
+        withheld = np.where(covered, withheld, Withheld.COVERAGE)
+        return granted, np.where(decided.whole, withheld, Withheld.LOST)
 
     def _charge(self, rows: Integers, starts: Integers, covered: Mask) -> Integers:
         """A meter's windows in their order, one of each meter at a time."""
         granted = np.zeros(len(rows), dtype=np.int64)
         nth = _nth_of_row(rows)
-        for turn in range(int(nth.max()) + 1):
+        for turn in range(int(nth.max(initial=-1)) + 1):
             now = np.flatnonzero((nth == turn) & covered)
             granted[now] = self.ledger.charge(rows[now], starts[now])
         return self.policy.answered(granted)
 
     def _release(
-        self, closed: Closed, tags: Tags, starts: Integers, granted: Integers
+        self,
+        rows: Integers,
+        contents: Contents,
+        tags: Tags,
+        starts: Integers,
+        granted: Integers,
     ) -> tuple[Watts, Watts]:
         """What is released of each window that has paid."""
         values = np.full((len(starts), self._releaser.outputs), np.nan)
@@ -98,9 +174,25 @@ class Branch:
         paid = np.flatnonzero(granted)
         if len(paid):
             values[paid], unbiased[paid] = self._releaser.release(
-                tags[closed.rows[paid]], starts[paid], closed.levels[paid], granted[paid]
+                tags[rows[paid]], starts[paid], some_of(contents, paid), granted[paid]
             )
         return values, unbiased
+
+
+def _held(contents: Levels | Sums) -> Integers:
+    """How many slots of each window hold a reading, or are filled."""
+    if isinstance(contents, Sums):
+        return contents.present
+    held: Integers = np.count_nonzero(contents != ABSENT, axis=1)
+    return held
+
+
+def _present(contents: Levels | Sums) -> Mask:
+    """Which do, where that is known."""
+    if isinstance(contents, Sums):
+        return np.empty((len(contents.present), 0), dtype=np.bool_)
+    present: Mask = contents != ABSENT
+    return present
 
 
 def _nth_of_row(rows: Integers) -> Integers:

@@ -9,12 +9,13 @@ from meteragent.privacy.arrays import Integers, run_starts
 from meteragent.privacy.billing import load_together
 from meteragent.privacy.entropy import TAG_BYTES, NoiseKey, tag
 from meteragent.privacy.ledger import Ledger
-from meteragent.privacy.ledger_record import dump
+from meteragent.privacy.ledger_record import FIRST_MAGIC, behind, dump
 from meteragent.privacy.policy import Policy
+from meteragent.stream import fold_record
 from meteragent.stream.branch import Branch
+from meteragent.stream.closed import Closed
 from meteragent.stream.meters import Assigned
 from meteragent.stream.releases import Step
-from meteragent.stream.strips import Closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Holding:
     ledger: Ledger
     """The first `meters` accounts are in use."""
     open_windows: int
-    """Windows not yet decided that hold a reading; of hopping ones, hops."""
+    """Windows not yet decided that hold a reading; of those of several panes, open panes too."""
     bytes_per_meter: int
     """In arrays."""
 
@@ -56,10 +57,11 @@ class Cohort:
         self._tags[first:rows] = np.frombuffer(tags, dtype=np.uint8).reshape(-1, TAG_BYTES)
         return first
 
-    def restore(self, meters: list[str], records: Sequence[Sequence[bytes]]) -> None:
+    def restore(self, meters: list[str], records: Sequence[Sequence[bytes]], clock: int) -> None:
         """Take over the accounts of its first meters, and leave decided what they say is.
 
-        Precondition: nobody has moved in yet.
+        Precondition: nobody has moved in yet. At this time of the partition's clock all that
+        they do not tell of is read again.
         """
         ledgers = load_together(self._shares, records)
         for branch, ledger in zip(self.branches, ledgers, strict=True):
@@ -67,6 +69,15 @@ class Cohort:
         self.move_in(meters)
         for branch in self.branches:
             branch.go_on(np.arange(len(meters)))
+        if not any(branch.folds.several for branch in self.branches):
+            return
+        first = [of_meter[0] for of_meter in records]
+        for members, kept in fold_record.parsed([*map(behind, first)]):
+            rows = np.array(members)
+            known = np.array([first[row][:4] != FIRST_MAGIC for row in members])
+            alone = np.array([len(records[row]) == 1 for row in members])
+            for branch in self.branches:
+                branch.unfold(rows, kept, known, alone, clock)
 
     def holdings(self) -> list[Holding]:
         """What there is, for each policy."""
@@ -75,25 +86,38 @@ class Cohort:
                 branch.policy,
                 len(self.meters),
                 branch.ledger,
-                branch.store.open_slots.open_hops(),
+                branch.store.open_slots.open_panes() + branch.folds.open_windows(),
                 branch.bytes_per_meter + TAG_BYTES,
             )
             for branch in self.branches
         ]
 
-    def decide(self, branch: Branch, closed: Closed) -> Step:
-        """Let one of the policies decide closed windows, and write the accounts down."""
-        meters = [self.meters[row] for row in closed.rows.tolist()]
-        releases = branch.decide(closed, meters, self._tags)
-        accounts = self._accounts(closed.rows)
-        return Step(branch.name, releases, accounts, closed.moments, closed.dues)
+    def decide(self, branch: Branch, closed: Closed) -> Step | None:
+        """Let one of the policies decide windows that are over, and write the accounts down.
+
+        None: nothing has changed that has to be.
+        """
+        decided = branch.fold(closed)
+        changed = decided.rows[run_starts(decided.rows)]
+        if branch.folds.several:
+            changed = np.union1d(closed.panes.rows, changed)
+        if not len(changed):
+            return None
+        meters = [self.meters[row] for row in decided.rows.tolist()]
+        releases = branch.decide(decided, meters, self._tags)
+        accounts = self._accounts(changed)
+        return Step(branch.name, releases, accounts, decided.moments, decided.dues)
 
     def _by_name(self, rows: Integers) -> Integers:
         return np.array(sorted(rows.tolist(), key=self.meters.__getitem__), dtype=np.int64)
 
-    def _accounts(self, rows: Integers) -> list[tuple[str, bytes]]:
-        """The accounts of meters as they are now, once each; rows come in runs."""
-        changed = rows[run_starts(rows)]
+    def _accounts(self, changed: Integers) -> list[tuple[str, bytes]]:
+        """The ledger records of meters as they are now, once each."""
         names = [self.meters[row] for row in changed.tolist()]
         ledgers = [branch.ledger for branch in self.branches]
-        return list(zip(names, dump(self._shares, ledgers, changed), strict=True))
+        records = dump(self._shares, ledgers, changed)
+        kept = [branch.kept(changed) for branch in self.branches if branch.folds.several]
+        if kept:
+            tails = fold_record.dump(kept)
+            records = [account + tail for account, tail in zip(records, tails, strict=True)]
+        return list(zip(names, records, strict=True))

@@ -1,10 +1,9 @@
-"""Where the slots of open windows are kept: a row per meter, all meters in one array.
+"""Where the slots of open panes are kept: a row per meter, all meters in one array.
 
-A *hop* is what lies between two window starts. A row begins with the first hop that is not
-decided, `begin`, and holds as many slots as a window and its wait for more take; what lies
-beyond is not in it yet. Slots go round in it: one stands where it always stands, whatever
-`begin` is. Of each hop the row remembers the record that first touched it, because the committed
-offset may not pass a record that an open window needs.
+A row begins with the first pane that has not closed, `begin`, and holds as many slots as a pane
+and its wait for more take; what lies beyond is not in it yet. Slots go round in it: one stands
+where it always stands, whatever `begin` is. Of each pane the row remembers the record that first
+touched it, because the committed offset may not pass a record that an open pane needs.
 """
 
 from collections.abc import Iterator
@@ -22,16 +21,16 @@ SPARE_ROWS = 64
 
 
 class OpenSlots:
-    """The slots of one policy's open windows, a row per meter."""
+    """The slots of one policy's open panes, a row per meter."""
 
     def __init__(self, policy: Policy) -> None:
-        self._windows = policy.windows
-        self.length = policy.windows.slots + -(-policy.patience // policy.interval)
-        self.hops = -(-self.length // policy.windows.hop_slots)
-        """The most hops of one row that can be open at once."""
+        self._panes = policy.panes
+        self.length = policy.panes.slots + -(-policy.patience // policy.interval)
+        self.panes = -(-self.length // policy.panes.slots)
+        """The most panes of one row that can be open at once."""
         self._levels = np.empty((0, self.length), dtype=policy.domain.dtype)
-        self._opened = np.empty((0, self.hops), dtype=np.int64)
-        self._opened_clock = np.empty((0, self.hops), dtype=np.int64)
+        self._opened = np.empty((0, self.panes), dtype=np.int64)
+        self._opened_clock = np.empty((0, self.panes), dtype=np.int64)
 
     def grow(self, rows: int) -> None:
         """Make room for so many rows."""
@@ -39,48 +38,48 @@ class OpenSlots:
         self._levels = np.concatenate(
             [self._levels, np.full((new, self.length), ABSENT, dtype=self._levels.dtype)]
         )
-        empty = np.full((new, self.hops), NOT_OPEN)
+        empty = np.full((new, self.panes), NOT_OPEN)
         self._opened = np.concatenate([self._opened, empty])
         self._opened_clock = np.concatenate([self._opened_clock, empty])
 
     @property
     def bytes_per_row(self) -> int:
         """What a meter takes here."""
-        return self.length * self._levels.itemsize + 2 * self.hops * self._opened.itemsize
+        return self.length * self._levels.itemsize + 2 * self.panes * self._opened.itemsize
 
     def end(self, begin: Integers) -> Integers:
-        """The time at which a row that begins with this hop ends."""
-        return self._windows.start(begin) + self.length * self._windows.interval
+        """The time at which a row that begins with this pane ends."""
+        return self._panes.start(begin) + self.length * self._panes.interval
 
     def put(self, records: Records, begin: Integers) -> tuple[int, int]:
         """Put records into their slots; answer how many hold a value, and how many stay.
 
-        Precondition: all lie in their rows, which for each record begins with hop `begin`.
+        Precondition: all lie in their rows, which for each record begins with pane `begin`.
         """
         self.open(records)
-        origin = self._windows.first_slot(begin)
+        origin = self._panes.first_slot(begin)
         places = Places(
             records.rows * self.length,
-            self._windows.slot(records.starts) - origin,
+            self._panes.slot(records.starts) - origin,
             origin % self.length,
             self.length,
-            self._windows.interval,
+            self._panes.interval,
         )
         return fill(self._levels.reshape(-1), records, places)
 
     def open(self, records: Records) -> None:
-        """Note the record that touches a hop first."""
-        hop = self._windows.newest(records.starts)
-        span = self._windows.newest(records.ends) - hop
-        which = np.arange(len(hop))
-        if (span >= records.counts).any():  # some step over a hop: each reading by itself
+        """Note the record that touches a pane first."""
+        pane = self._panes.newest(records.starts)
+        span = self._panes.newest(records.ends) - pane
+        which = np.arange(len(pane))
+        if (span >= records.counts).any():  # some step over a pane: each reading by itself
             which = np.repeat(which, records.counts)
             times = records.starts[which] + records.intervals[which] * counted(records.counts)
-            hop = self._windows.newest(times)
+            pane = self._panes.newest(times)
         elif span.any():
             which = np.repeat(which, span + 1)
-            hop = hop[which] + counted(span + 1)
-        cells = records.rows[which] * self.hops + hop % self.hops
+            pane = pane[which] + counted(span + 1)
+        cells = records.rows[which] * self.panes + pane % self.panes
         opened = self._opened.reshape(-1)
         opens = np.flatnonzero(opened[cells] == NOT_OPEN)
         if len(opens):
@@ -89,32 +88,32 @@ class OpenSlots:
             put_first(clocks, cells[opens], records.before[which[opens]])
 
     def strips(self, rows: Integers, begin: Integers, final: Integers) -> Strips:
-        """What these rows hold, with room for all windows from `begin` up to `final`."""
-        widths = self._windows.slots_between(begin, final) + self.length
+        """What these rows hold, with room for all panes from `begin` up to `final`."""
+        widths = self._panes.slots_between(begin, final) + self.length
         first = np.cumsum(widths) - widths
         levels = np.full(widths.sum(), ABSENT, dtype=self._levels.dtype)
         slots = stretches(levels, self.length)
         for some, there, here in self._turned(begin):
             slots[first[some], here] = self._levels[rows[some], there]
-        return Strips(self._windows, rows, begin, final, first, levels)
+        return Strips(self._panes, rows, begin, final, first, levels)
 
     def go_on(self, strips: Strips) -> None:
-        """Hold what strips hold from their `final` on: no open window covers what is before."""
+        """Hold what strips hold from their `final` on."""
         rows, passed = strips.rows, strips.final - strips.begin
-        for step in range(self.hops):
+        for step in range(self.panes):
             left = np.flatnonzero(passed > step)
-            self._opened[rows[left], (strips.begin[left] + step) % self.hops] = NOT_OPEN
+            self._opened[rows[left], (strips.begin[left] + step) % self.panes] = NOT_OPEN
         slots = stretches(strips.levels, self.length)
-        first = strips.first + self._windows.slots_between(strips.begin, strips.final)
+        first = strips.first + self._panes.slots_between(strips.begin, strips.final)
         for some, there, here in self._turned(strips.final):
             self._levels[rows[some], there] = slots[first[some], here]
 
     def _turned(self, begin: Integers) -> Iterator[tuple[Integers, slice, slice]]:
-        """Which rows that begin with these hops hold which slots, and where.
+        """Which rows that begin with these panes hold which slots, and where.
 
         Neighbours in time mostly stand at the same place: then there are one or two answers.
         """
-        place = self._windows.first_slot(begin) % self.length
+        place = self._panes.first_slot(begin) % self.length
         for some in alike(place):
             turn = int(place[some[0]])
             yield some, slice(turn, self.length), slice(0, self.length - turn)
@@ -122,16 +121,16 @@ class OpenSlots:
                 yield some, slice(0, turn), slice(self.length - turn, self.length)
 
     def touched(self, rows: Integers) -> Mask:
-        """Which of these rows have an open hop; others hold nothing."""
+        """Which of these rows have an open pane; others hold nothing."""
         touched: Mask = (self._opened[rows] != NOT_OPEN).any(axis=1)
         return touched
 
-    def open_hops(self) -> int:
-        """How many hops of all rows are open."""
+    def open_panes(self) -> int:
+        """How many panes of all rows are open."""
         return int(np.count_nonzero(self._opened != NOT_OPEN))
 
     def oldest(self) -> tuple[int, int] | None:
-        """The oldest record that an open window still needs, and the clock before it."""
+        """The oldest record that an open pane still needs, and the clock before it."""
         if not self._opened.size:
             return None
         at = int(self._opened.argmin())

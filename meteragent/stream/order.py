@@ -8,13 +8,12 @@ by the partition's clock alone, and so the order of their releases is that in wh
 whoever was heard.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from meteragent.privacy.arrays import Integers, begins, run_starts
 from meteragent.privacy.policy import Policy
-from meteragent.stream.strips import Closed
 
 NEVER = np.iinfo(np.int64).max
 BY_ITS_OWN = -(2**62)
@@ -47,42 +46,49 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class OwnTime:
-    """How meters' own records leave their windows behind."""
+    """How meters' own records leave their panes behind."""
 
     rows: Integers
     """Of the records, in runs that ascend."""
     reached: Integers
-    """The first window that each leaves open, together with those before it."""
+    """The first pane that each leaves open, together with those before it."""
     offsets: Integers
 
     @classmethod
     def of(cls, rows: Integers, left_open: Integers, offsets: Integers) -> "OwnTime":
-        """Of records, in runs of a meter's, that leave these windows open by themselves."""
+        """Of records, in runs of a meter's, that leave these panes open by themselves."""
         return cls(rows, largest_so_far(left_open, rows), offsets)
 
-    def moment(self, rows: Integers, windows: Integers) -> Integers:
-        """When each of these windows was left behind, or NEVER. Precondition: rows have records."""
+    def moment(self, rows: Integers, panes: Integers) -> Integers:
+        """When each of these panes was left behind, or NEVER. Precondition: rows have records."""
         first = run_starts(self.rows)
         ends = np.append(first[1:], len(self.rows))
         low = self.reached.min()
         span = int(self.reached.max() - low) + 2
         lift = np.repeat(np.arange(len(first)) * span, ends - first)
         run = np.searchsorted(self.rows[first], rows)
-        sought = run * span + np.clip(windows + 1 - low, 0, span - 1)
+        sought = run * span + np.clip(panes + 1 - low, 0, span - 1)
         at = np.searchsorted(self.reached - low + lift, sought)
         moments = np.append(2 * self.offsets + 1, NEVER)[at]
         return np.where(at < ends[run], moments, NEVER)
 
 
-def timed(closed: Closed, policy: Policy, course: Course, own: OwnTime | None = None) -> Closed:
-    """The same, with when each window has closed: by its meter's own time, or by the clock."""
-    dues = policy.closes(closed.windows)
-    moments = course.moment(dues)
-    if own is not None and policy.presence == "public":
-        by_own = own.moment(closed.rows, closed.windows)
-        dues = np.where(by_own <= moments, BY_ITS_OWN, dues)
-        moments = np.minimum(by_own, moments)
-    return replace(closed, moments=moments, dues=dues)
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When panes close: by their meter's own time, or by the clock of the partition."""
+
+    policy: Policy
+    course: Course
+    own: OwnTime | None = None
+
+    def of(self, rows: Integers, panes: Integers) -> tuple[Integers, Integers]:
+        """The moment at which each has closed, and when that was due."""
+        dues = self.policy.due(self.policy.panes.end(panes))
+        moments = self.course.moment(dues)
+        if self.own is None or self.policy.presence == "private":
+            return moments, dues
+        by_own = self.own.moment(rows, panes)
+        return np.minimum(by_own, moments), np.where(by_own <= moments, BY_ITS_OWN, dues)
 
 
 def largest_so_far(values: Integers, rows: Integers) -> Integers:

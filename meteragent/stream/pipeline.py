@@ -1,32 +1,32 @@
 """One partition's readings in, releases out: pure, without a clock of its own and without I/O.
 
-    readings -> windows -> budget -> queries and noise -> releases and ledger records
+    readings -> panes -> windows -> budget -> queries and noise -> releases and ledger records
 
 Whoever runs a pipeline feeds it all records of a partition in order, and commits, in one
 transaction, what the steps held and the `position` after the last of them. Fed again from
 there, with the ledger records committed so far, another instance goes on as if nothing had
-happened: open windows are filled again by the same records, and decided ones stay decided.
+happened: open panes are filled again by the same records, what was folded into windows is in
+the ledger records, and decided ones stay decided.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import compress, count
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers, Mask
+from meteragent.privacy.arrays import Integers
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.branch import Branch
+from meteragent.stream.closed import Closed, Counts, Tally
 from meteragent.stream.cohort import Cohort, Holding
-from meteragent.stream.meters import Assigned, by_prefix, longest_prefix, lookalikes, normal
+from meteragent.stream.meters import Assigned, by_prefix, normal
 from meteragent.stream.order import Course
+from meteragent.stream.panes import PANES_AT_ONCE, Store
 from meteragent.stream.position import DAWN, MOST_TICKS, START, Position
-from meteragent.stream.readings import Readings, Reason, Reject
+from meteragent.stream.readings import Readings
 from meteragent.stream.records import Records
 from meteragent.stream.releases import Step
-from meteragent.stream.strips import Closed
-from meteragent.stream.window import WINDOWS_AT_ONCE, Store, Tally
+from meteragent.stream.residents import Residents
 
 __all__ = ["DAWN", "START", "Assigned", "Counts", "Holding", "Pipeline", "Position"]
 
@@ -34,12 +34,8 @@ READINGS_AT_ONCE = 2**17
 """Of a batch; so many windows may come of them, where windows are short."""
 
 
-@dataclass(slots=True)
-class Counts:
-    """What happened since somebody last asked; readings that were read again do not count."""
-
-    tally: Tally = field(default_factory=Tally)
-    rejects: list[Reject] = field(default_factory=list)
+_Of = tuple[Cohort, Branch, Records]
+"""The records of a policy's meters."""
 
 
 class Pipeline:
@@ -61,11 +57,9 @@ class Pipeline:
         self._places = {branch: place for place, (_, branch) in enumerate(self._branches())}
         self._presence_is_public = all(a.policy.presence == "public" for a in assigned)
         self._max_skew = max_skew
-        self._max_meters = max_meters
-        self._name: Callable[[str], str] = normal if normalise_ids else str
-        """Of a meter, by any spelling of its id; asked once for each."""
-        self._at_home = at_home
-        self._homes: dict[str, int] = {}  # spelling -> row * cohorts + cohort
+        self._residents = Residents(
+            self._cohorts, normal if normalise_ids else str, max_meters, at_home
+        )
         self._clock = start.clock
         self._processed = start.offset
         self._known_until = start.processed
@@ -79,12 +73,7 @@ class Pipeline:
 
         What was kept under several spellings of one id, before they were one meter, adds up.
         """
-        records: dict[str, list[bytes]] = {}
-        for spelling, record in accounts.items():
-            records.setdefault(self._name(spelling), []).append(record)
-        for number, meters in self._by_cohort(records):  # none is turned away
-            self._cohorts[number].restore(meters, [records[meter] for meter in meters])
-            self._know(number, meters, 0)
+        self._residents.restore(accounts, self._clock)
 
     def feed(self, readings: Readings) -> Iterator[Step]:
         """Take in the next records. The state is whole when the last step has been taken."""
@@ -122,13 +111,13 @@ class Pipeline:
         clock = int(readings.ends[~readings.ahead(self._max_skew)].max(initial=self._clock))
         since, runs = int(readings.starts.min()), len(readings.starts)
         windows = sum(store.ahead(clock, since, runs) for store in self._stores())
-        return windows > WINDOWS_AT_ONCE
+        return windows > PANES_AT_ONCE
 
     def _feed_at_once(self, readings: Readings, *, leaps: bool) -> Iterator[Step]:
         again = readings.next_offset <= self._known_until
         counts = Counts() if again else self.counts
         counts.rejects += readings.rejects
-        homes = self._admit(readings, counts)
+        homes = self._residents.admit(readings, self._max_skew, counts.rejects)
         course = Course.of_tick(self._clock, self._processed)
         self._stage += 1
         if (homes >= 0).any():
@@ -136,14 +125,36 @@ class Pipeline:
             readings, homes = readings.kept(admitted), homes[admitted]
             clocks = np.maximum(np.maximum.accumulate(readings.ends), self._clock)
             course = course.moved(clocks, readings.offsets)
-            for cohort, branch, records in self._records(readings, homes, course):
-                if leaps:
-                    yield from self._advance(course, branch.store.over_before(records))
-                for closed in branch.store.add(records, course, counts.tally):
-                    yield self._decided(cohort, branch, closed)
+            records = self._records(readings, homes, course)
+            took = self._leap if leaps else self._take
+            yield from took([*records], course, counts.tally)
             self._clock = int(clocks[-1])
         self._processed = readings.next_offset
         yield from self._advance(course, self._clock)
+
+    def _take(self, records: list[_Of], course: Course, tally: Tally) -> Iterator[Step]:
+        for cohort, branch, its in records:
+            for closed in branch.store.add(its, course, tally):
+                yield from self._decided(cohort, branch, closed)
+
+    def _leap(self, records: list[_Of], course: Course, tally: Tally) -> Iterator[Step]:
+        """Take in one record with which the clock leaps: what comes due meanwhile, in its order.
+
+        Where presence is private it is taken in by pieces that close nothing by themselves.
+        """
+        public = [its for its in records if its[1].policy.presence == "public"]
+        private = [its for its in records if its[1].policy.presence == "private"]
+        yield from self._take(public, course, tally)
+        while private:
+            until = min(branch.store.over_before(its) for _, branch, its in private)
+            yield from self._advance(course, until)
+            starts = private[0][2].starts
+            after = starts + 1 + min(branch.policy.patience for _, branch, _ in private)
+            yield from self._take(
+                [(c, b, its.until(after)) for c, b, its in private], course, tally
+            )
+            rest = [(c, b, its.since(after)) for c, b, its in private]
+            private = [its for its in rest if len(its[2].rows)]
 
     def tick(self, now: int) -> Iterator[Step]:
         """Let the wall clock close windows. Precondition: every record there is was fed."""
@@ -191,6 +202,18 @@ class Pipeline:
         return Position(offset, clock, max(self._processed, self._known_until), ticks)
 
     @property
+    def holds_open(self) -> bool:
+        """Whether any window that is not over holds a reading."""
+        return any(
+            branch.store.open_slots.open_panes() or branch.folds.open_windows()
+            for _, branch in self._branches()
+        )
+
+    def lookalikes(self) -> int:
+        """How many meters it knows whose ids differ from another's by their spelling alone."""
+        return self._residents.lookalikes()
+
+    @property
     def clock(self) -> int:
         """The newest event time so far."""
         return self._clock
@@ -214,71 +237,16 @@ class Pipeline:
             clock = min(store.at_once(until, clock) for store in self._stores())
             for cohort, branch in self._branches():
                 for closed in branch.store.advance(clock, course):
-                    yield self._decided(cohort, branch, closed)
+                    yield from self._decided(cohort, branch, closed)
                     self._stage += branch.store.in_order
             self._stage += clock < until
 
-    def _decided(self, cohort: Cohort, branch: Branch, closed: Closed) -> Step:
+    def _decided(self, cohort: Cohort, branch: Branch, closed: Closed) -> Iterator[Step]:
         step = cohort.decide(branch, closed)
-        return replace(step, place=self._places[branch], stage=self._stage)
+        if step is not None:
+            yield replace(step, place=self._places[branch], stage=self._stage)
 
-    def _admit(self, readings: Readings, counts: Counts) -> Integers:
-        """The home of each run, or a negative number where it has none and was rejected."""
-        future = readings.ahead(self._max_skew)
-        homes = np.where(future, _FUTURE, self._homes_of(readings.meters, future))
-        for run in np.flatnonzero(homes < 0).tolist():
-            reason = _REASONS[int(homes[run])]
-            counts.rejects.append(Reject(int(readings.offsets[run]), reason))
-        return homes
-
-    def _homes_of(self, meters: list[str], future: Mask) -> Integers:
-        homes = self._homes
-        try:
-            return np.array([*map(homes.__getitem__, meters)], dtype=np.int64)
-        except KeyError:  # some are new, which is rare
-            new = [m for m in dict.fromkeys(compress(meters, ~future)) if m not in homes]
-            room = max(0, self._max_meters - len(homes))
-            admitted = [m for m in new if not self._obstacle(m)][:room]
-            names = {meter: self._name(meter) for meter in admitted}
-            unknown = dict.fromkeys(name for name in names.values() if name not in homes)
-            for number, mine in self._by_cohort(unknown):
-                self._know(number, mine, self._cohorts[number].move_in(mine))
-            homes.update((meter, homes[name]) for meter, name in names.items())
-            return np.array(
-                [homes[m] if m in homes else self._obstacle(m) or _TOO_MANY_METERS for m in meters],
-                dtype=np.int64,
-            )
-
-    def _by_cohort(self, meters: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-        """The meters of each cohort; some may have none."""
-        by_cohort = defaultdict(list)
-        for meter in meters:
-            if (number := self._cohort_of(meter)) is not None:
-                by_cohort[number].append(meter)
-        yield from by_cohort.items()
-
-    def _know(self, number: int, meters: list[str], row: int) -> None:
-        """Note the homes of meters, whose rows in a cohort begin with this one."""
-        first = row * len(self._cohorts) + number
-        self._homes.update(zip(meters, count(first, len(self._cohorts)), strict=False))
-
-    def _cohort_of(self, meter: str) -> int | None:
-        return longest_prefix([cohort.prefix for cohort in self._cohorts], meter)
-
-    def _obstacle(self, meter: str) -> int | None:
-        """Why a meter that is not known yet has no business here, if it has none."""
-        name = self._name(meter)
-        if self._cohort_of(name) is None:
-            return _NO_POLICY
-        return None if self._at_home(name) else _WRONG_PARTITION
-
-    def lookalikes(self) -> int:
-        """How many meters it knows whose ids differ from another's by their spelling alone."""
-        return lookalikes(self._homes)
-
-    def _records(
-        self, readings: Readings, homes: Integers, course: Course
-    ) -> Iterator[tuple[Cohort, Branch, Records]]:
+    def _records(self, readings: Readings, homes: Integers, course: Course) -> Iterator[_Of]:
         """The records of each cohort, for each of its policies. Precondition: all were admitted."""
         rows, cohort_of = np.divmod(homes, len(self._cohorts))
         for number, cohort in enumerate(self._cohorts):
@@ -297,12 +265,3 @@ class Pipeline:
                 )
                 whole = len(mine) == len(homes)
                 yield cohort, branch, records if whole else records.where(mine)
-
-
-_FUTURE, _NO_POLICY, _TOO_MANY_METERS, _WRONG_PARTITION = -1, -2, -3, -4
-_REASONS = {
-    _FUTURE: Reason.FUTURE,
-    _NO_POLICY: Reason.NO_POLICY,
-    _TOO_MANY_METERS: Reason.TOO_MANY_METERS,
-    _WRONG_PARTITION: Reason.WRONG_PARTITION,
-}

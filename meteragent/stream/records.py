@@ -27,7 +27,7 @@ class Records:
     levels: Levels
     """Of these records and of others."""
     open_to: Integers
-    """The first window still open to each record; of no meaning until `window` has found it."""
+    """The first pane still open to each record; of no meaning until `panes` has found it."""
 
     @property
     def ends(self) -> Integers:
@@ -120,37 +120,28 @@ class Places:
         return Places(rows, first, shift, self.length, self.interval)
 
 
-def fill(
-    cells: Levels, records: Records, places: Places, open_to: Integers | None = None
-) -> tuple[int, int]:
+def fill(cells: Levels, records: Records, places: Places) -> tuple[int, int]:
     """Put records into their places; answer how many hold a value, and how many stay.
 
-    Of several values for one slot the first stays. If `open_to[cell]` is asked for, a slot is
-    as open as the record whose value it holds. Precondition: they all lie in their rows.
+    Of several values for one slot the first stays. Precondition: they all lie in their rows.
     """
     doubtful = _may_meet(records, places)
     if doubtful.all() or not doubtful.any():
-        return _fill(cells, records, places, open_to, first_wins=bool(doubtful.any()))
+        return _fill(cells, records, places, first_wins=bool(doubtful.any()))
     holding = stay = 0
     for some, first_wins in ((np.flatnonzero(~doubtful), False), (np.flatnonzero(doubtful), True)):
-        found = _fill(
-            cells, records.where(some), places.where(some), open_to, first_wins=first_wins
-        )
+        found = _fill(cells, records.where(some), places.where(some), first_wins=first_wins)
         holding, stay = holding + found[0], stay + found[1]
     return holding, stay
 
 
-def _fill(
-    cells: Levels, records: Records, places: Places, open_to: Integers | None, *, first_wins: bool
-) -> tuple[int, int]:
+def _fill(cells: Levels, records: Records, places: Places, *, first_wins: bool) -> tuple[int, int]:
     each, nth = records.spread()
     at = _cells(records, places, each, nth)
     values = records.levels[each(records.firsts) + nth]
     holding = held(values)
     fresh = cells[at] == ABSENT
     fresh &= values != ABSENT
-    if open_to is not None:
-        put_first(open_to, at[fresh], np.broadcast_to(each(records.open_to), at.shape)[fresh])
     if not fresh.all():
         at, values = at[fresh], values[fresh]
     if first_wins:

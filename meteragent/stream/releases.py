@@ -19,6 +19,8 @@ class Withheld(StrEnum):
     NOTHING = ""
     BUDGET = "budget"
     COVERAGE = "coverage"
+    LOST = "lost"
+    """A part of it had been folded under another policy, and was not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,10 @@ class Releases:
     starts: Integers
     granted: Integers
     withheld: list[Withheld]
+    held: Integers
+    """How many slots of each window hold a reading: public only where presence is ..."""
     present: Mask
-    """present[window, slot]: public only where the policy says that presence is."""
+    """... and which; present[window, slot] has no slots where windows are kept as sums."""
     values: Watts
     """values[window, output]: in range and in order; for whom none is better, claim 4 says."""
     unbiased: Watts
@@ -45,6 +49,11 @@ class Releases:
     def ends(self) -> Integers:
         """When each window was over."""
         return self.policy.windows.end_of(self.starts)
+
+    @property
+    def slots(self) -> Integers | int:
+        """How many slots each window has, or all of them have."""
+        return self.policy.windows.slots_of(self.starts)
 
     @property
     def reasons(self) -> Counter[Withheld]:
@@ -59,6 +68,7 @@ class Releases:
             self.starts[windows],
             self.granted[windows],
             [self.withheld[window] for window in windows],
+            self.held[windows],
             self.present[windows],
             self.values[windows],
             self.unbiased[windows],

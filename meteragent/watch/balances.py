@@ -129,7 +129,7 @@ def _next_window(holding: Holding, clock: int) -> int:
     newest = windows.newest(clock)
     if policy.presence == "private":
         newest = windows.first_open(clock - policy.grace - policy.idle)
-    return max(0, windows.start(newest), head * policy.terms.bucket)
+    return max(0, windows.start(newest), policy.terms.start_of(head))
 
 
 def _counted(holding: Holding, now: int) -> Standing:

@@ -244,7 +244,21 @@ _PER_POLICY: tuple[tuple[str, str, Callable[[Guarantee], float]], ...] = (
         lambda g: float(g.epsilon(g.any_horizon)),
     ),
     ("policy_horizon_seconds", "What the budget is for.", lambda g: g.policy.horizon / _SECOND),
-    ("policy_window_seconds", "The length of a window.", lambda g: g.policy.size / _SECOND),
+    (
+        "policy_hop_seconds",
+        "From the start of a window to that of the next one.",
+        lambda g: g.policy.terms.windows.ahead(1) / _SECOND,
+    ),
+    (
+        "policy_delay_seconds",
+        "How long after its end a window waits for meters that are silent.",
+        lambda g: (g.policy.grace + g.policy.idle) / _SECOND,
+    ),
+    (
+        "policy_window_seconds",
+        "The length of a window.",
+        lambda g: g.policy.windows.lasting(1) / _SECOND,
+    ),
 )
 _PER_CHARGE: tuple[tuple[str, str, Callable[[Guarantee], Mapping[str, float | Decimal]]], ...] = (
     (

@@ -46,12 +46,15 @@ class Monitor:
             {g.name: [asked.query.name for asked in g.policy.questions] for g in guarantees},
             {g.name: g.losses for g in guarantees},
         )
+        self.series.last_record.set(wall())
         self.presence_is_public = all(g.policy.presence == "public" for g in guarantees)
         self._uncommitted: dict[int, deque[e.WindowsDecided]] = {}
         """Of each partition, what waits for its commit."""
         self._late = 0
         """Readings that came late and of which nothing was said yet: it is said at once, and then
         once an hour with what has come since."""
+        self._in_time = 0
+        """Readings that did not, since."""
         self._late_due = 0.0
         self._agent: Watched | None = None
         self.fleet = Balances(self._pipelines, clock=wall)
@@ -91,16 +94,23 @@ class Monitor:
         for reason, count in event.rejects.items():
             self.series.rejects.labels(reason.value).inc(count)
         now = self._wall()
+        if event.records:
+            self.series.last_record.set(now)
         self.recent.bin(now).records += event.records
         if self.presence_is_public:  # else which slots hold a reading is a secret
             self.series.readings.labels("late").inc(event.late)
             self.series.readings.labels("accepted").inc(event.accepted)
             self.series.readings.labels("duplicate").inc(event.duplicate)
             self.recent.bin(now).late += event.late
+            self.recent.bin(now).in_time += event.accepted
             self._late += event.late
+            self._in_time += event.accepted
         if self._late and now >= self._late_due:
-            _log.warning("readings came late", readings=self._late)
-            self._late, self._late_due = 0, now + HOUR
+            if self._late > self._in_time:
+                _log.warning("most readings came late: is delay to be set?", readings=self._late)
+            else:
+                _log.warning("readings came late", readings=self._late)
+            self._late, self._in_time, self._late_due = 0, 0, now + HOUR
         else:
             rejects = sum(event.rejects.values())
             _log.debug(
@@ -139,11 +149,12 @@ class Monitor:
     def _released(self, event: e.WindowsDecided) -> None:
         guarantee, series, now = self.guarantees[event.policy], self.series, self._wall()
         policy, released = guarantee.name, next(iter(event.released.values()))
-        thin = event.withheld.get(Withheld.COVERAGE, 0)
-        unpaid = event.windows - released - thin
+        thin, lost = (event.withheld.get(why, 0) for why in (Withheld.COVERAGE, Withheld.LOST))
+        unpaid = event.windows - released - thin - lost
         series.closed.labels(policy).inc(event.windows)
         series.windows_released.labels(policy).inc(released)
         series.suppressed.labels(policy, Withheld.COVERAGE.value).inc(thin)
+        series.suppressed.labels(policy, Withheld.LOST.value).inc(lost)
         series.suppressed.labels(policy, Withheld.BUDGET.value).inc(unpaid)
         for query, count in event.released.items():
             series.released.labels(policy, query).inc(count)

@@ -22,6 +22,8 @@ class Bin:
     number: int
     records: int = 0
     late: int = 0
+    in_time: int = 0
+    """Readings that were taken in."""
     releases: int = 0
     spent: dict[str, float] = field(default_factory=dict)
     """By policy, as epsilon at its radius."""
@@ -58,7 +60,7 @@ class Recent:
 
     def add(self, now: float, policy: str, decided: WindowsDecided, spent: float) -> None:
         """Windows of one policy were committed, at a cost of `spent`."""
-        thin = decided.withheld.get(Withheld.COVERAGE, 0)
+        thin = sum(decided.withheld.get(why, 0) for why in (Withheld.COVERAGE, Withheld.LOST))
         self.delays.append(now - decided.newest_end / 1000)
         b = self.bin(now)
         b.releases += next(iter(decided.released.values()))
@@ -75,8 +77,15 @@ class Recent:
 
     def late(self, now: float) -> int:
         """Readings that came late within the last hour."""
+        return sum(b.late for b in self._of_the_hour(now))
+
+    def mostly_late(self, now: float) -> bool:
+        """Whether more readings came late within the last hour than in time."""
+        return self.late(now) > sum(b.in_time for b in self._of_the_hour(now))
+
+    def _of_the_hour(self, now: float) -> list[Bin]:
         first = int(now // BIN_SECONDS) - BINS + 1
-        return sum(b.late for b in self._bins if b.number >= first)
+        return [b for b in self._bins if b.number >= first]
 
     def spent(self, policy: str, now: float, minutes: int = 60) -> list[float]:
         """What each of the last minutes spent; the present one is the last."""

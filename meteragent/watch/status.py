@@ -98,6 +98,7 @@ class Status:
             "policies": [self._policy(g, now) for g in self._monitor.guarantees.values()],
             "rejects": self._monitor.series.rejected(),
             "late_last_hour": recent.late(now),
+            "mostly_late": recent.mostly_late(now),
             "errors": [
                 {"at": m.at, "where": m.where, "error": m.error, "place": m.place}
                 for m in reversed(recent.mishaps)

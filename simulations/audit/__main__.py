@@ -28,7 +28,7 @@ BRIEF = (worlds.ONE_ANSWER, worlds.HORIZON, worlds.CORRECTED)
 """What a build with a mistake is audited with."""
 NOTICED = {"stingy": BRIEF[:1], "half-even": BRIEF[:1], "cut-tail": BRIEF[:1]}
 """Where a quick run looks for a mistake, rather than everywhere."""
-NOTICED |= {"window-free": BRIEF[1:2], "content-free": BRIEF[2:]}
+NOTICED |= {"window-free": BRIEF[1:2], "answer-free": BRIEF[2:]}
 
 
 def simulate(run: Run) -> None:

@@ -18,6 +18,7 @@ from meteragent.privacy import query
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import Entropy, Tags, WindowWords
 from meteragent.privacy.mechanism import TruncatedGeometric
+from meteragent.privacy.query import Answers
 from meteragent.privacy.thresholds import Words
 
 CUT = 4.0
@@ -42,7 +43,7 @@ def cut_tail() -> None:
     """Laplace noise in floats, bounded "to keep outliers away", then rounded."""
 
     def noise(self: TruncatedGeometric, words: Words) -> NDArray[np.int64]:
-        scale = 1 / float(self.epsilon * self.domain.step)
+        scale = 1 / float(self.epsilon * self.domain.resolution)
         uniform = (words.first >> np.uint64(11)).astype(np.float64) / 2**53 - 0.5
         drawn = -scale * np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
         bounded: NDArray[np.int64] = np.rint(np.clip(drawn, -CUT * scale, CUT * scale)).astype(int)
@@ -58,16 +59,16 @@ def _with_words_of(start: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> N
         self: Entropy,
         tags: Tags,
         starts: NDArray[np.int64],
-        levels: NDArray[np.signedinteger],
+        answers: Answers,
         outputs: int,
     ) -> WindowWords:
-        return honest(self, tags, start(starts), np.zeros_like(levels), outputs)
+        return honest(self, tags, start(starts), np.zeros_like(answers), outputs)
 
     Entropy.words = words  # type: ignore[method-assign]
 
 
-def content_free() -> None:
-    """Noise from key, policy, meter and window alone: the digest of the content is left out."""
+def answer_free() -> None:
+    """Noise from key, policy, meter and window alone: the answers are left out."""
     _with_words_of(lambda starts: starts)
 
 
@@ -98,7 +99,7 @@ class Build:
 BUILDS = (
     Build("half-even", "averages are rounded half to even", half_even),
     Build("cut-tail", f"float noise is cut at {CUT:g} scale lengths", cut_tail),
-    Build("content-free", "noise is not bound to the window's content", content_free),
+    Build("answer-free", "noise is not bound to the answers", answer_free),
     Build("window-free", "noise is not bound to the window at all", window_free),
     Build("stingy", "15 % more loss than the releases state", stingy),
 )

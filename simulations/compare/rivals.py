@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from meteragent.privacy import query
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.policy import question
+from meteragent.privacy.question import question
 from simulations.kit.product import policy, release
 from simulations.kit.traces import Trace
 from simulations.tv.attacks import Scores

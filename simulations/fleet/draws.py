@@ -23,8 +23,9 @@ from meteragent.formats.encoder import Encoder
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import Entropy, NoiseKey
 from meteragent.privacy.order import Order
-from meteragent.privacy.policy import Noise, Policy, question
+from meteragent.privacy.policy import Noise, Policy
 from meteragent.privacy.query import answer
+from meteragent.privacy.question import question
 from meteragent.privacy.release import Releaser
 from meteragent.stream.releases import Releases, Withheld
 from simulations.kit.product import policy
@@ -82,6 +83,7 @@ class Work:
                 self.starts,
                 self.granted,
                 [Withheld.NOTHING] * WINDOWS,
+                np.full(WINDOWS, self.levels.shape[1]),
                 self.levels >= 0,
                 values,
                 unbiased,

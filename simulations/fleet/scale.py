@@ -25,7 +25,8 @@ from meteragent.kafka.clients import Clients
 from meteragent.kafka.outbox import send
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.policy import Policy, per_watt, question
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import per_watt, question
 from meteragent.stream.pipeline import Assigned, Pipeline
 from meteragent.stream.readings import Readings
 

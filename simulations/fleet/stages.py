@@ -23,9 +23,9 @@ from typing import TypeVar
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.stream.branch import Branch
+from meteragent.stream.closed import Closed
 from meteragent.stream.cohort import Cohort
 from meteragent.stream.releases import Step
-from meteragent.stream.strips import Closed
 from simulations.fleet.scale import WINDOW, pipeline
 from simulations.fleet.traffic import Fleet, Trouble, portions
 
@@ -73,7 +73,7 @@ def measure(given: list[Batch], meters: int) -> tuple[dict[str, float], int, int
     one, readings, releases = pipeline(meters), 0, 0
     decide = Cohort.decide
 
-    def timed(self: Cohort, branch: Branch, closed: Closed) -> Step:
+    def timed(self: Cohort, branch: Branch, closed: Closed) -> Step | None:
         return clock.of("decide", lambda: decide(self, branch, closed))
 
     Cohort.decide = timed  # type: ignore[method-assign]

@@ -10,8 +10,9 @@ from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import presets
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.policy import Policy, Question, question
+from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import query
+from meteragent.privacy.question import Question, question
 from simulations.kit import product
 from simulations.kit.product import Released, release
 from simulations.kit.traces import DAY, Trace

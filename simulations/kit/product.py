@@ -13,7 +13,8 @@ import numpy as np
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.mechanism import TruncatedGeometric
-from meteragent.privacy.policy import Policy, Question
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import Question
 from meteragent.stream.pipeline import Assigned, Pipeline
 from meteragent.stream.readings import Readings
 from meteragent.stream.releases import Releases
@@ -69,7 +70,7 @@ def typical_error(policy: Policy) -> float:
 
     Why on the smallest grid: that error does not depend on how many levels there are.
     """
-    step = policy.domain.step
+    step = policy.domain.resolution
     mechanism = TruncatedGeometric(Domain(0, step, step), policy.questions[0].epsilon)
     return mechanism.expected_error()
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.policy import Noise, Policy, question
+from meteragent.privacy.policy import Noise, Policy
+from meteragent.privacy.question import question
 from simulations.home.house import Home
 from simulations.home.policies import HOUR, MINUTE
 from simulations.home.readers import recorded

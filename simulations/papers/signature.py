@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.policy import Policy, question
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import question
 from simulations.kit.command import Run
 from simulations.kit.product import policy, release
 from simulations.kit.statistics import Share

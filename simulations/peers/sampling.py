@@ -162,11 +162,12 @@ def releases(sizes: Sizes, rng: np.random.Generator) -> list[Contender]:
     tags = rng.integers(0, 256, (count, TAG_BYTES)).astype(np.uint8)
     starts = np.full(count, 2000 * QUARTER)
     entropy, mechanism = Entropy(NoiseKey(key), bytes(16)), TruncatedGeometric(DOMAIN, EPSILON)
-    rows = [row.tobytes() for row in levels]
+    rows = [row.tobytes() for row in answer(QUERIES, levels)]
 
     def release() -> object:
-        words = entropy.words(tags, starts, levels, len(QUERIES))
-        released = mechanism.sample(answer(QUERIES, levels), words)
+        answers = answer(QUERIES, levels)
+        words = entropy.words(tags, starts, answers, len(QUERIES))
+        released = mechanism.sample(answers, words)
         return released, mechanism.unbiased(released)
 
     def digest() -> object:

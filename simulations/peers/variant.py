@@ -22,9 +22,9 @@ from meteragent.privacy.domain import ABSENT, Watts
 from meteragent.privacy.query import answer
 from meteragent.stream import pipeline
 from meteragent.stream.branch import Branch
+from meteragent.stream.closed import Closed
 from meteragent.stream.cohort import Cohort
 from meteragent.stream.releases import Releases, Step, Withheld
-from meteragent.stream.strips import Closed
 
 if TYPE_CHECKING:
     from meteragent.privacy.arrays import Integers, Mask
@@ -81,18 +81,20 @@ class ExactCohort(Cohort):
     """Answers the same questions of the same windows: no charge, no noise, no accounts."""
 
     def decide(self, branch: Branch, closed: Closed) -> Step:
-        """As a plain stream processor would."""
-        policy = branch.policy
-        starts = policy.windows.start(closed.windows)
-        present: Mask = closed.levels != ABSENT
+        """As a plain stream processor would. Precondition: windows are panes."""
+        policy, decided = branch.policy, branch.fold(closed)
+        levels = np.asarray(decided.contents)
+        starts = policy.windows.start(decided.windows)
+        present: Mask = levels != ABSENT
+        held: Integers = np.count_nonzero(present, axis=1)
         queries = tuple(question.query for question in policy.questions)
-        values: Watts = policy.domain.watts(answer(queries, closed.levels))
+        values: Watts = policy.domain.watts(answer(queries, levels))
         granted: Integers = np.full(len(starts), len(queries))
-        meters = [self.meters[row] for row in closed.rows.tolist()]
+        meters = [self.meters[row] for row in decided.rows.tolist()]
         withheld = [Withheld.NOTHING] * len(meters)
-        columns = (starts, granted, withheld, present, values, values)
+        columns = (starts, granted, withheld, held, present, values, values)
         releases = Releases(policy, meters, *columns)
-        return Step(branch.name, releases, [], closed.moments, closed.dues)
+        return Step(branch.name, releases, [], decided.moments, decided.dues)
 
 
 def exact() -> None:

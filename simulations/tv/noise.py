@@ -9,7 +9,8 @@ from typing import Any
 
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.policy import Policy, question
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import question
 from simulations.kit.command import Run
 from simulations.kit.product import policy, typical_error
 from simulations.tv.attacks import correlation, elastic

@@ -33,7 +33,7 @@ class TvContent:
     name = "tv-content"
     hides = "which film or programme is on"
     windows = ("15m", "1h", "6h", "24h", "7d")
-    queries = (("avg", "p95"), ("avg",))
+    queries = (("avg", "max"), ("avg",))
 
     def __init__(self, run: Run) -> None:
         self._run = run

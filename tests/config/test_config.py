@@ -14,7 +14,7 @@ from meteragent.config.secretfile import SecretFile
 from meteragent.config.tree import PREFIX, is_secret, settings, tables, variable
 from meteragent.errors import ConfigRefused, KeyRefused
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.policy import per_watt, question
+from meteragent.privacy.question import per_watt, question
 from tests.given import policy
 
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "agent.toml"
@@ -126,9 +126,23 @@ def test_the_longest_match_comes_first(directory: Path) -> None:
     assert [one.prefix for one in read(directory, text).assigned] == ["home-7", "home-", ""]
 
 
-def test_the_input_must_be_kept_until_the_last_window_closes(directory: Path) -> None:
+def test_the_input_must_be_kept_until_the_last_pane_closes(directory: Path) -> None:
     text = POLICY + one_policy(name='"day"', match='"x"', window='"1d"', idle='"1h"')
-    assert read(directory, text).retention == 86_400_000 + 30_000 + 3_600_000
+    assert read(directory, text).retention == 900_000 + 30_000 + 3_600_000
+
+
+def test_a_delay_by_habit_is_how_long_windows_wait_for_the_silent(directory: Path) -> None:
+    [policy] = read(directory, POLICY + 'delay = "36h"\n').policies
+    assert policy.idle == 36 * 3_600_000
+    waiting = read(directory, POLICY + 'idle = "36h"\n').policies[0]
+    assert policy.document() == waiting.document()
+    assert read(directory, POLICY + 'delay = "36h"\n').retention > 36 * 3_600_000
+
+
+def test_a_delay_beside_idle_is_refused(directory: Path) -> None:
+    assert refusals(directory, POLICY + 'delay = "36h"\nidle = "5m"\n') == [
+        "policy[0].delay: stands in place of idle; leave out one of the two"
+    ]
 
 
 def test_paths_are_relative_to_the_file(directory: Path) -> None:

@@ -31,9 +31,11 @@ OTHERWISE = {
     "hop": "5m",
     "grace": "7s",
     "idle": "9m",
+    "delay": "9m",
     "minimum": "-10W",
     "maximum": "9kW",
     "step": "20W",
+    "resolution": "1W",
     "queries": ["max"],
     "epsilon": "0.25",
     "radius": "70W",
@@ -44,6 +46,7 @@ OTHERWISE = {
     "readings": "exact",
     "on_exhausted": "partial",
     "noise": "joint",
+    "offset": "15m",
 }
 
 
@@ -96,7 +99,7 @@ def test_what_a_policy_sets_itself_wins(name: str, key: str) -> None:
 
 
 def test_every_setting_can_be_set_otherwise() -> None:
-    together = {"fill", "fill_limit"}
+    together = {"fill", "fill_limit", "timezone"}
     apart = {"name", "match", "preset", "share", "output"}
     assert {*OTHERWISE, *together, *apart} == set(PolicySettings.model_fields)
 

@@ -58,6 +58,9 @@ def well(**changed: Series) -> Series:
         **series("meteragent_partition_lag_records", steady(100), **ON, partition="0"),
         **series("meteragent_partition_blocked_seconds", steady(0), **ON, partition="0"),
         **series("meteragent_records_total", rising(600), **ON),
+        **series("meteragent_last_record_timestamp_seconds", rising(60), **ON),
+        **series("meteragent_policy_hop_seconds", steady(900), **HOME),
+        **series("meteragent_policy_delay_seconds", steady(330), **HOME),
         **series("meteragent_readings_total", rising(600), **ON, outcome="accepted"),
         **series("meteragent_readings_total", rising(6), **ON, outcome="late"),
         **series("meteragent_transactions_total", rising(60), **ON, result="committed"),
@@ -109,11 +112,13 @@ FIRING = {
     "MeterAgentNothingRead": Case(
         {
             **series("meteragent_records_total", steady(600), **ON),
+            **series("meteragent_last_record_timestamp_seconds", steady(45 * 60), **ON),
             **series("meteragent_partition_lag_records", steady(0), **ON, partition="0"),
             **series("meteragent_rejects_total", steady(1), **ON, reason="future"),
             **series("meteragent_rejects_total", steady(1), **ON, reason="not_json"),
         },
         {"job": "meteragent"},
+        "45m 0s",
     ),
     "MeterAgentInputBlocked": Case(
         series("meteragent_partition_blocked_seconds", steady(90), **ON, partition="0"),
@@ -190,7 +195,9 @@ ALMOST = {
         "meteragent_restore_lost_records_total", steady(7), **ON
     ),
     "MeterAgentLag": series("meteragent_partition_lag_records", steady(5000), **ON, partition="0"),
-    "MeterAgentNothingRead": series("meteragent_records_total", rising(600, late=20), **ON),
+    "MeterAgentNothingRead": series(
+        "meteragent_last_record_timestamp_seconds", steady((MINUTES - 29) * 60), **ON
+    ),
     "MeterAgentInputBlocked": series(
         "meteragent_partition_blocked_seconds", steady(50), **ON, partition="0"
     ),
@@ -231,21 +238,26 @@ def expected(alert: Alert, case: Case) -> dict[str, Any]:
 
 def test(given: Series, firing: dict[str, Case]) -> dict[str, Any]:
     """One of promtool's tests: exactly these alerts fire."""
+    return asked_at(MINUTES, given, firing)
+
+
+test.__test__ = False  # type: ignore[attr-defined]
+
+
+def asked_at(minutes: int, given: Series, firing: dict[str, Case]) -> dict[str, Any]:
+    """One that is asked so many minutes in."""
     return {
         "interval": "1m",
         "input_series": [{"series": name, "values": values} for name, values in given.items()],
         "alert_rule_test": [
             {
-                "eval_time": f"{MINUTES}m",
+                "eval_time": f"{minutes}m",
                 "alertname": name,
                 "exp_alerts": [expected(alert, firing[name])] if name in firing else [],
             }
             for name, alert in NAMES.items()
         ],
     }
-
-
-test.__test__ = False  # type: ignore[attr-defined]
 
 
 def promtool(*arguments: str | Path) -> tuple[int, str]:
@@ -258,10 +270,11 @@ def promtool(*arguments: str | Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def judged(tests: list[dict[str, Any]], tmp_path: Path) -> tuple[int, str]:
+def judged(tests: list[dict[str, Any]], tmp_path: Path, each: int = 1) -> tuple[int, str]:
+    """What promtool makes of them, if rules are looked at every so many minutes."""
     document = {
         "rule_files": [str(HERE / "rules.yml"), str(HERE / "alerts.yml")],
-        "evaluation_interval": "1m",
+        "evaluation_interval": f"{each}m",
         "tests": tests,
     }
     (tmp_path / "tests.yml").write_text(json.dumps(document))  # JSON is YAML

@@ -149,15 +149,21 @@ def test_every_query_is_of_the_chosen_job_instance_and_policy(dashboard: Json) -
             assert metric in known or metric.startswith("process_"), metric
 
 
+OF_WINDOWS = ("[$__rate_interval]", "[2h]", "[2d]", "[2w]", "[62d]")
+
+
 @each
-def test_counters_are_rates_over_grafanas_interval(dashboard: Json) -> None:
+def test_counters_are_rates_over_grafanas_interval_or_over_two_windows(dashboard: Json) -> None:
+    lines = exposed(play(random.Random(1), minutes=3)[0]).splitlines()
+    of_policies = {line.split("{")[0] for line in lines if 'policy="' in line}
     for expression in expressions(dashboard):
         for found in SELECTOR.finditer(expression):
             metric, _, reach = found.groups()
             counts = metric.endswith("_total") or (
                 metric.endswith(("_bucket", "_count")) and "budget_remaining" not in metric
             )
-            assert (reach == "[$__rate_interval]") == counts, expression
+            reaches = OF_WINDOWS if metric in of_policies else OF_WINDOWS[:1]
+            assert (reach in reaches) == counts, expression
             if counts:
                 assert expression[: found.start()].endswith(("rate(", "increase(")), expression
 

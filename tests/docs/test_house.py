@@ -8,8 +8,8 @@ import pytest
 
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.ledger import Ledger
-from meteragent.privacy.policy import Question
 from meteragent.privacy.query import Query, query
+from meteragent.privacy.question import Question
 from meteragent.stream.pipeline import Assigned, Pipeline
 from tests.docs.house import Folder, docstring, folders, house, rooms_of
 from tests.given import KEY, MINUTE, Record, policy, readings

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from meteragent import Domain
+from meteragent.config.zones import zone
+from meteragent.errors import InvalidSetting
 from meteragent.explain.bills import SMOOTHING, bill, smoothed, sum_quantile
 from meteragent.explain.explain import answers
+from meteragent.privacy.calendar import Calendar
 from meteragent.privacy.joint import marginal, radii
-from meteragent.privacy.policy import Policy, question
+from meteragent.privacy.question import question
 from tests.given import DAY, HOUR, policy
+
+if TYPE_CHECKING:
+    from meteragent.privacy.policy import Policy
 
 
 def asking(radius: float, *names: str, step: str = "1", noise: str = "independent") -> Policy:
@@ -164,6 +170,23 @@ def test_gaps_are_bridged_and_nothing_comes_of_nothing() -> None:
     assert np.isnan(smoothed(nothing, of, of.questions[0]).watts).all()
     [alone] = smoothed(np.array([700.0]), of, of.questions[0]).watts
     assert alone == 700
+
+
+def test_months_are_added_up_by_their_own_lengths() -> None:
+    """A steady draw of 100 W is 100 W by the hours of each month, summer time and leap day."""
+    lengths = Calendar("month", zone("Europe/Paris")).lengths(HOUR, 0)
+    home = policy(interval=HOUR, horizon=40 * DAY, **lengths)
+    [asked] = home.questions
+    starts = home.windows.start(np.arange((2024 - 1970) * 12, (2025 - 1970) * 12))
+    year = bill(np.full(12, 100.0), home, asked, starts=starts)
+    assert year.kilowatt_hours == pytest.approx(366 * 24 / 10)
+    some = bill(np.array([100.0, np.nan, 100.0]), home, asked, starts=starts[:3])
+    assert some.kilowatt_hours == pytest.approx((31 * 24 + 31 * 24 - 1) / 10)
+    assert some.windows == 2
+    off = sum_quantile(home, asked, 2, 0.95) * (31 * 24 + 1) / 1000
+    assert (some.high - some.low) / 2 == pytest.approx(off)
+    with pytest.raises(InvalidSetting, match="starts: are missing"):
+        bill(np.full(12, 100.0), home, asked)
 
 
 def test_how_much_stays_is_learned_from_neighbours_that_are_both_there() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,8 @@ from meteragent.explain.words import at_most, factor, listed, significant, time_
 from meteragent.privacy.entropy import tag
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.ledger import Ledger
-from meteragent.privacy.policy import question
 from meteragent.privacy.query import answer
+from meteragent.privacy.question import question
 from tests import given as kit
 from tests.given import HOUR, KEY, MINUTE, SECOND
 from tests.statistical.judge import FALSE_POSITIVE, margin_of_mean
@@ -89,15 +90,15 @@ def test_the_noise_scale_is_where_errors_are_e_times_rarer() -> None:
         assert row[5] / row[5 + round(said.noise_scale / 10)] == pytest.approx(math.e)
 
 
-DRAWS = 40_000
+DRAWS = 80_000
 
 
 def errors_drawn(mechanism: TruncatedGeometric, level: int) -> np.ndarray[Any, Any]:
     entropy = Entropy(KEY, bytes(16))
-    levels = np.full((DRAWS, 1), level, dtype=np.int8)
+    answers = np.full((DRAWS, 1), level)
     tags = np.tile(np.frombuffer(tag("m-17"), dtype=np.uint8), (DRAWS, 1))
-    words = entropy.words(tags, np.arange(DRAWS) * 900_000, levels, 1)
-    released = mechanism.sample(levels.astype(np.int64), words)
+    words = entropy.words(tags, np.arange(DRAWS) * 900_000, answers, 1)
+    released = mechanism.sample(answers, words)
     return np.abs(released[:, 0] - level) * 10
 
 
@@ -411,6 +412,18 @@ def test_a_setting_that_protects_and_lasts_is_not_warned_of() -> None:
         ({"questions": (question("avg", 20, 100),)}, "One release alone leaves no bound"),
         ({"questions": (question("p95", "0.1", 100),)}, "noise on p95 is wider than the range of"),
         ({"questions": (question("avg", 50, 100),)}, "Nine of ten answers to avg are exact"),
+        (
+            {"questions": (question("avg", 3, 100),)},
+            (
+                "The step of 10 W is coarser than a quarter of the noise on avg, which is 32.8 W "
+                "on average: what moves an answer by less can show as a whole level. Write "
+                'resolution = "5W" or finer.'
+            ),
+        ),
+        (
+            {"questions": (question("avg", 40, 100),), "domain": Domain(0, 400, 10, 5)},
+            "The resolution of 5 W is coarser than a quarter of the noise on avg",
+        ),
         ({"budget": 60_000_000}, "The budget of 24 h is spent within 1 h. Take"),
         ({"budget": 75_000_000}, "91 of 96 windows miss out."),
     ],
@@ -420,6 +433,25 @@ def test_what_protects_little_or_does_not_last_is_warned_of(
 ) -> None:
     assert words in warned(**changes)
     assert words not in warned(**CALM)
+
+
+@pytest.mark.parametrize("noise", ["independent", "joint"])
+@pytest.mark.parametrize("epsilon", ["2.4", "2.6", "5", "9", "15", "19", "25", "29"])
+def test_a_grid_that_is_finer_as_is_advised_is_fine_enough(epsilon: str, noise: str) -> None:
+    asked = {"questions": (question("avg", epsilon, 100),), "noise": noise}
+    said = warned(**asked)
+    advised = re.findall(r'Write resolution = "([.\d]+)W" or finer', said)
+    assert len(advised) == (epsilon != "2.4")
+    for resolution in advised:
+        finer = Domain(0, 400, 10, resolution)
+        assert "coarser" not in warned(**asked, domain=finer)
+
+
+def test_a_finer_grid_is_not_said_to_be_optimal() -> None:
+    said = explained(domain=Domain(0, 400, 10, "0.1")).guarantee.sentences
+    [told] = set(said) - set(explained().guarantee.sentences)
+    assert told.startswith("Answers lie on a grid of 0.1 W, finer than that of the readings: ")
+    assert "another mechanism that keeps the same promise might serve a reader better" in told
 
 
 # Numbers in words.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meteragent import TruncatedGeometric
@@ -228,6 +228,7 @@ def test_a_preset_is_said_to_promise_the_same_everywhere(name: str) -> None:
     refuse_disagreement(config_of(preset=name, maximum="600W"))
 
 
+@settings(max_examples=max(50, settings().max_examples // 2))
 @given(config=configs())
 def test_a_policy_is_said_to_promise_the_same_everywhere(config: Config) -> None:
     refuse_disagreement(config)
@@ -319,7 +320,7 @@ def test_the_least_release_is_the_first_query_where_parts_are_released() -> None
     for on_exhausted, least in (("suppress", 3), ("partial", 1)):
         config = config_of(
             preset="appliances",
-            queries=["avg", "p95", "max"],
+            queries=["avg", "min", "max"],
             budget="30",
             on_exhausted=on_exhausted,
         )

@@ -14,7 +14,7 @@ from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.leakage import Load
 from meteragent.explain.loads import EVERYDAY, Everyday, told_better, traces
 from meteragent.privacy.joint import JointGeometric
-from meteragent.privacy.policy import question
+from meteragent.privacy.question import question
 from tests import given as kit
 from tests.given import HOUR, MINUTE
 

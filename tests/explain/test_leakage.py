@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -127,7 +128,8 @@ def frames(draw: st.DrawFn) -> Frame:
     interval = draw(st.sampled_from([1000, 10_000]))
     slots = draw(st.integers(1, 8))
     hop = draw(st.integers(1, slots))
-    domain = Domain(0, step * draw(st.sampled_from([1, 7, 40])), step)
+    maximum = step * draw(st.sampled_from([1, 7, 40]))
+    domain = Domain(0, maximum, step, Decimal(step) / draw(st.sampled_from([1, 1, 4, 10])))
     return Frame(domain, Windows(slots * interval, hop * interval, interval))
 
 
@@ -192,8 +194,8 @@ def test_no_home_moves_more_than_a_load_is_said_to(
     without = homes(np.random.default_rng(seed), frame.domain)
     with_it = without + drawn(load, begin, frame, mean=mean)
     moved = np.abs(released(asked, frame, with_it) - released(asked, frame, without)).sum()
-    step = float(frame.domain.step)
-    assert moved * step <= load.exponent((asked,), NANO, *frame, frame.windows.slots) + 1e-9
+    level = float(frame.domain.resolution)
+    assert moved * level <= load.exponent((asked,), NANO, *frame, frame.windows.slots) + 1e-9
 
 
 @given(
@@ -231,8 +233,8 @@ def test_no_home_whose_readings_are_missing_moves_more_either(
     enough = (present > 0).sum(axis=1) >= held
     answers = [released(asked, frame, watts, most) for watts in (without, with_it)]
     moved = np.abs(answers[1] - answers[0])[enough]
-    step = float(frame.domain.step)
-    assert moved.sum() * step <= load.exponent((asked,), NANO, *frame, held, most) + 1e-9
+    level = float(frame.domain.resolution)
+    assert moved.sum() * level <= load.exponent((asked,), NANO, *frame, held, most) + 1e-9
 
 
 @pytest.mark.parametrize(("held", "levels"), [(90, 44), (72, 54), (19, 201), (1, 400)])
@@ -282,6 +284,18 @@ def test_a_kettle_moves_each_query_by_what_it_can(name: str, frame: Frame, watts
     for nano in (NANO, 2_000_000):
         told = KETTLE.exponent((query(name),), nano, *frame, frame.windows.slots)
         assert told == pytest.approx(watts * nano / NANO)
+
+
+def test_on_a_finer_grid_an_average_is_said_to_move_by_little_more_than_its_energy() -> None:
+    """Of a day, a kettle of 2 kW for 3 minutes is 4.17 W of the average, and a level at most."""
+    day = Windows(86_400_000, 86_400_000, 60_000)
+    told = [
+        Load(2000, 180).exponent(
+            (query("avg"),), NANO, Domain(0, 24_000, 10, resolution), day, day.slots
+        )
+        for resolution in (10, 1, "0.1")
+    ]
+    assert told == pytest.approx([20, 7, 5.6])  # four readings, in either of two windows
 
 
 HOMES_THAT_SHOW_MOST = {

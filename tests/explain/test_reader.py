@@ -16,8 +16,8 @@ from meteragent.explain import reader as readers
 from meteragent.explain.reader import Loss, absolute, remap, squared, zero_one
 from meteragent.privacy.joint import JointGeometric
 from meteragent.privacy.mechanism import matrix
-from meteragent.privacy.policy import question
 from meteragent.privacy.query import answer
+from meteragent.privacy.question import question
 from meteragent.privacy.release import Releaser
 from tests.given import KEY, policy
 from tests.twins import joint as twin
@@ -183,7 +183,8 @@ LEVELS = np.tile(np.array([0, 0, 0, 1, 100, 100]), (400, 1)).astype(np.int8)
 
 def asking(noise: str, *names: str) -> Policy:
     asked = tuple(question(name, 1, 100) for name in names)
-    changes: dict[str, Any] = {"noise": noise, "questions": asked, "domain": Domain(-200, 800, 10)}
+    domain = Domain(-200, 800, 20, 10)  # answers in steps of 10 W
+    changes: dict[str, Any] = {"noise": noise, "questions": asked, "domain": domain}
     return policy(**changes)
 
 

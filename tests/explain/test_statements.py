@@ -18,7 +18,8 @@ from meteragent.explain.accounts import Shelf, Statement, accounts, dearest, sta
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.ledger import NEVER, Ledger
-from meteragent.privacy.policy import Policy, policy_of, question
+from meteragent.privacy.policy import Policy, policy_of
+from meteragent.privacy.question import question
 from tests import given as kit
 from tests.given import HOUR, MINUTE, written
 

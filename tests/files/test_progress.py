@@ -7,9 +7,9 @@ from collections import Counter
 
 from meteragent.files.progress import Progress
 from meteragent.files.totals import Totals
+from meteragent.stream.closed import Tally
 from meteragent.stream.pipeline import Counts
 from meteragent.stream.readings import Reason, Reject
-from meteragent.stream.window import Tally
 
 
 class Terminal(io.StringIO):

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -175,6 +176,31 @@ def test_a_file_may_hold_one_meter_after_the_other(directory: Path, capsys: Said
         return sorted(found, key=str)
 
     assert values("out.jsonl") == values("timely.jsonl")
+
+
+def test_what_a_head_end_collects_now_and_then_is_late_unless_a_delay_is_set(
+    directory: Path, capsys: Said
+) -> None:
+    """Every two hours it sends what each of four homes measured, one home after the other.
+
+    arrives      0-2 h of m-0, of m-1, of m-2, of m-3 | 2-4 h of m-0, …
+    """
+    homes = [f"m-{home}" for home in range(4)]
+    collected = [readings(h, h + 120, meter=home) for h in (0, 120) for home in homes]
+    (directory / "in.jsonl").write_bytes(b"".join(collected))
+    assert sanitize("in.jsonl", *OUT, *LEDGER) == Exit.OK
+    *_, hint = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(
+        r"meteragent: 1,\d{3} of 1,920 readings came late, and are thrown away: where a head-end "
+        r"collects once a day or so, set delay, for example to 36h",
+        hint,
+    )
+    assert sanitize("in.jsonl", "-o", "all.jsonl", "--ledger", "2.db", "--delay", "3h") == Exit.OK
+    said = capsys.readouterr().err
+    assert " 0 late" in said
+    assert "set delay" not in said
+    found = {(release["meter_id"], release["window_start"]) for release in released("all.jsonl")}
+    assert found == {(m, BEGIN + 5 * n * MINUTE) for m in homes for n in range(48)}
 
 
 SPELLINGS = ("HOME-1", "home-1\u00a0", "caf\u00e9", "cafe\u0301", "barn-7")

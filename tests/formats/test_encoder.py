@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,11 +15,15 @@ from hypothesis import strategies as st
 from meteragent.formats.encoder import Encoder, reject_document
 from meteragent.formats.forms import longest_release
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.policy import Policy, question
+from meteragent.privacy.question import question
 from meteragent.stream.readings import Reason, Reject
 from meteragent.stream.releases import Releases, Withheld
 from tests.given import SECOND, policy
 from tests.twins import codec as twin
+
+if TYPE_CHECKING:
+    from meteragent.privacy.policy import Policy
+
 
 QUERIES = ("avg", "p95", "max", "reading", "p99.9", "median")
 
@@ -46,13 +51,15 @@ def releases(rules: Policy, windows: int, seed: int = 1) -> Releases:
     """Fully granted windows of made-up content."""
     random = np.random.default_rng(seed)
     outputs = sum(asked.query.outputs(rules.slots) for asked in rules.questions)
+    present = random.random((windows, rules.slots)) < 0.7
     return Releases(
         rules,
         [f"m-{window}" for window in range(windows)],
         np.arange(windows) * rules.size,
         np.full(windows, len(rules.questions)),
         [Withheld.NOTHING] * windows,
-        random.random((windows, rules.slots)) < 0.7,
+        present.sum(axis=1),
+        present,
         random.integers(-200, 48_000, (windows, outputs)).astype(np.float64) / 2,
         random.random((windows, outputs)) * 5000,
     )
@@ -88,9 +95,9 @@ def test_documents_are_byte_for_byte_those_of_the_twin(made: Releases) -> None:
 
 def test_a_release_reads_as_the_design_says() -> None:
     made = replace(releases(USUAL, 1), values=np.array([[410.0, 1830.0]]))
-    made = replace(made, unbiased=np.array([[410.0, 1830.5]]), present=np.ones((1, 4), np.bool_))
+    made = replace(made, unbiased=np.array([[410.0, 1830.5]]), held=np.array([4]))
     assert json.loads(Encoder().encode(made)[0]) == {
-        "schema": "meteragent.release/1",
+        "schema": "meteragent.release/2",
         "meter_id": "m-0",
         "window_start": 0,
         "window_end": 40_000,
@@ -136,7 +143,8 @@ def test_answers_that_were_not_granted_change_no_byte() -> None:
 
 def test_private_presence_changes_no_byte() -> None:
     made = releases(asking("avg", "reading", presence="private"), 5)
-    assert Encoder().encode(made) == Encoder().encode(replace(made, present=~made.present))
+    others = replace(made, held=4 - made.held, present=~made.present)
+    assert Encoder().encode(made) == Encoder().encode(others)
     document = json.loads(Encoder().encode(made)[0])
     assert not {"readings", "slots"} & document.keys()
     assert None not in document["values"]["reading"]
@@ -149,7 +157,8 @@ def test_how_many_readings_there_were_changes_no_byte_of_what_is_withheld(
 ) -> None:
     made = releases(asking("avg", readings=readings), 5)
     made = replace(made, granted=np.zeros(5, dtype=np.int64), withheld=[withheld] * 5)
-    assert Encoder().encode(made) == Encoder().encode(replace(made, present=~made.present))
+    others = replace(made, held=4 - made.held, present=~made.present)
+    assert Encoder().encode(made) == Encoder().encode(others)
 
 
 @pytest.mark.parametrize(
@@ -163,8 +172,8 @@ def test_how_many_readings_there_were_changes_no_byte_of_what_is_withheld(
 def test_readings_are_counted_as_the_policy_says(readings: str, told: list[object]) -> None:
     rules = policy(size=100 * SECOND, readings=readings)
     made = releases(rules, 7)
-    present = np.arange(10) < np.array([0, 4, 5, 7, 8, 9, 10])[:, np.newaxis]
-    documents = map(json.loads, Encoder().encode(replace(made, present=present)))
+    held = np.array([0, 4, 5, 7, 8, 9, 10])
+    documents = map(json.loads, Encoder().encode(replace(made, held=held)))
     assert [document.get("readings") for document in documents] == told
 
 
@@ -187,6 +196,7 @@ def test_a_window_is_written_alike_whatever_stands_beside_it() -> None:
                 starts=made.starts[window : window + 1],
                 granted=made.granted[window : window + 1],
                 withheld=made.withheld[window : window + 1],
+                held=made.held[window : window + 1],
                 present=made.present[window : window + 1],
                 values=made.values[window : window + 1],
                 unbiased=made.unbiased[window : window + 1],
@@ -240,6 +250,7 @@ def test_the_longest_release_is_one_that_there_can_be() -> None:
     made = replace(
         releases(rules, 1),
         meters=["\U0001f4a1" * 128],
+        held=np.array([rules.slots]),
         present=np.ones((1, rules.slots), dtype=np.bool_),
         values=np.full((1, rules.slots), 23_999.5),
         unbiased=np.full((1, rules.slots), -0.0012345678901234567),

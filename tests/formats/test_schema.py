@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 from meteragent.formats.encoder import Encoder, reject_document
 from meteragent.formats.schema import policy_schema, reading_schema, reject_schema, release_schema
+from meteragent.privacy.domain import Domain
 from meteragent.stream.readings import Reason, Reject
 from meteragent.stream.releases import Withheld
 from tests.formats.payloads import Payloads
@@ -74,7 +75,7 @@ def test_a_release_without_a_required_key_disobeys(document: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"schema": "meteragent.release/2"},
+        {"schema": "meteragent.release/1"},
         {"status": "suppressed"},
         {"status": "partial"},
         {"values": {}},
@@ -116,17 +117,19 @@ def test_a_suppressed_release_holds_nothing_and_says_why() -> None:
         replace(USUAL, readings="none", on_exhausted="partial", grace=5, fill_limit=10_000),
         asking(*QUERIES, presence="private"),
         asking_together("avg", "p95"),
+        replace(USUAL, domain=Domain(0, 1000, 10, "0.1")),
     ],
 )
 def test_policies_obey_their_schema(rules: Policy) -> None:
     document = json.loads(json.dumps(rules.document()))
     schema = policy_schema()
     assert obeys(schema, document)
-    optional = {"readings", "noise", "queries", "order", "fill", "fill_limit_ms"}
+    optional = {"readings", "noise", "queries", "order", "fill", "fill_limit_ms", "resolution"}
+    optional |= {"window", "timezone", "utc_offsets_ms", "offset_ms"}
     assert schema["properties"].keys() - document.keys() <= optional
     for key in schema["properties"]:
         without = {k: v for k, v in document.items() if k != key}
-        unneeded = key not in document or key in {"readings", "order"}
+        unneeded = key not in document or key in {"readings", "order", "resolution"}
         assert obeys(schema, without) == unneeded
         assert not obeys(schema, document | {key: [None]})
 

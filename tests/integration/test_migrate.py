@@ -140,7 +140,7 @@ def test_windows_that_are_over_are_closed_by_the_migration_itself(
                     )
             code, said = await fleet.command("ledger", "migrate")
             assert code == Exit.UNAVAILABLE
-            assert "has readings of windows that are not over before 20" in said
+            assert "has readings that are waited for until 20" in said
             fleet.partitions = 2  # of the output, until it is widened too
             before = await decided(fleet)
             fleet.partitions = 3

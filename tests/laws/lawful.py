@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from meteragent.privacy.domain import ABSENT
-from meteragent.privacy.query import Contents
+from meteragent.privacy.query import Contents, Query, averages, query
 
 if TYPE_CHECKING:
     from meteragent.privacy.domain import Levels
-    from meteragent.privacy.query import Answers, Query
+    from meteragent.privacy.query import Answers
 
 GRIDS = [(np.int8, 1), (np.int8, 9), (np.int8, 127), (np.int16, 2400), (np.int32, 100_000)]
 SLOTS = [1, 2, 3, 4, 5, 7, 12, 90, 100]
@@ -46,6 +46,16 @@ def percentiles(draw: st.DrawFn) -> str:
     return f"p{whole}.{part:0{places}d}" if places else f"p{whole}"
 
 
+def of_parts(name: str, slots: int) -> Query:
+    """The query of this name about the averages of parts of so many slots, asked of readings."""
+    about = query(f"{name}({slots}s)")
+
+    def answer(contents: Contents) -> Answers:
+        return about.answer(Contents(averages(contents.levels, slots)))
+
+    return Query(about.name, answer)
+
+
 def ask(query: Query, levels: Levels) -> Answers:
     return query.answer(Contents(levels))
 
@@ -56,9 +66,9 @@ def broken_laws(query: Query, a: Levels, b: Levels, shift: int) -> set[str]:
         "monotone": _is_monotone(query, a, b),
         "shift-equivariant": _is_shift_equivariant(query, a, shift),
         "zero": not ask(query, np.where(a == ABSENT, a, 0)).any(),
-        "absence": _minds_only_the_present(query, a),
-        "rank": _is_the_percentile(query, a),
     }
+    if "(" not in query.name:  # of parts it matters where a slot is absent
+        laws |= {"absence": _minds_only_the_present(query, a), "rank": _is_the_percentile(query, a)}
     return {law for law, holds in laws.items() if not holds}
 
 

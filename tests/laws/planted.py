@@ -32,10 +32,10 @@ from tests.laws.test_queries import mean_half_even
 
 if TYPE_CHECKING:
     from meteragent.privacy.arrays import Integers, Mask
-    from meteragent.privacy.policy import Question
+    from meteragent.privacy.question import Question
+    from meteragent.stream.folds import Decided
     from meteragent.stream.readings import Readings
     from meteragent.stream.releases import Releases
-    from meteragent.stream.strips import Closed
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -66,13 +66,13 @@ def gives_all_answers_one_word(patch: pytest.MonkeyPatch) -> None:
 
 
 def noise_without(part: str) -> Plant:
-    """What noise is bound to: `tags` of meters, `starts` or `levels` of windows."""
+    """What noise is bound to: `tags` of meters, `starts` or `answers` of windows."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         true = Entropy.words
 
         def words(entropy: Entropy, *parts: Any) -> Any:
-            known = dict(zip(("tags", "starts", "levels", "outputs"), parts, strict=True))
+            known = dict(zip(("tags", "starts", "answers", "outputs"), parts, strict=True))
             return true(entropy, **known | {part: np.zeros_like(known[part])})
 
         patch.setattr(Entropy, "words", words)
@@ -84,8 +84,8 @@ def noise_without(part: str) -> Plant:
 def draws_anew(patch: pytest.MonkeyPatch) -> None:
     true, draws = Entropy.words, itertools.count()
 
-    def words(entropy: Entropy, tags: Any, starts: Any, levels: Any, outputs: int) -> Any:
-        return true(entropy, tags, starts + next(draws), levels, outputs)
+    def words(entropy: Entropy, tags: Any, starts: Any, answers: Any, outputs: int) -> Any:
+        return true(entropy, tags, starts + next(draws), answers, outputs)
 
     patch.setattr(Entropy, "words", words)
 
@@ -129,7 +129,7 @@ def counts_readings(patch: pytest.MonkeyPatch) -> None:
     true = Encoder.encode
 
     def encode(encoder: Encoder, releases: Releases) -> list[bytes]:
-        counts = releases.present.sum(axis=1).tolist()
+        counts = releases.held.tolist()
         return [d + b"%d" % n for d, n in zip(true(encoder, releases), counts, strict=True)]
 
     patch.setattr(Encoder, "encode", encode)
@@ -141,9 +141,9 @@ def counts_readings(patch: pytest.MonkeyPatch) -> None:
 def sorts_by_content(patch: pytest.MonkeyPatch) -> None:
     true = Branch.decide
 
-    def decide(branch: Branch, closed: Closed, *others: Any) -> Releases:
-        order = np.argsort(closed.levels.sum(axis=1), kind="stable")
-        return true(branch, closed, *others).chosen(order.tolist())
+    def decide(branch: Branch, decided: Decided, *others: Any) -> Releases:
+        order = np.argsort(np.asarray(decided.contents[0]).sum(axis=1), kind="stable")
+        return true(branch, decided, *others).chosen(order.tolist())
 
     patch.setattr(Branch, "decide", decide)
 
@@ -210,9 +210,9 @@ def _look(patch: pytest.MonkeyPatch) -> list[int]:
         seen[:] = [0]
         begin(*given)
 
-    def decide(branch: Branch, closed: Closed, *others: Any) -> Releases:
-        seen[:] = [int(closed.levels.max())]
-        return true(branch, closed, *others)
+    def decide(branch: Branch, decided: Decided, *others: Any) -> Releases:
+        seen[:] = [int(np.asarray(decided.contents[0]).max())]
+        return true(branch, decided, *others)
 
     patch.setattr(Branch, "__init__", init)
     patch.setattr(Branch, "decide", decide)

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.privacy.policy import Policy, per_watt
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import per_watt
 from meteragent.stream.pipeline import START, Assigned, Pipeline, Position
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Document, Step, stages

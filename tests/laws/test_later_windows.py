@@ -16,7 +16,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.privacy.policy import Policy, per_watt, question
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import per_watt, question
 from meteragent.privacy.windows import Windows
 from meteragent.stream.pipeline import START, Assigned, Pipeline
 from tests.given import KEY, SECOND, Record, policy, read, readings
@@ -44,8 +45,16 @@ class LaterWindows(Windows):
     def first_open(self, passed: Some) -> Some:
         return Windows.first_open(self, passed - LATER)
 
+    def bucket_of(self, start: Some, count: int) -> Some:
+        return Windows.bucket_of(self, start - LATER, count)
+
     def first_slot(self, window: Some) -> Some:
         return Windows.first_slot(self, window) + LATER // self.interval
+
+    @property
+    def panes(self) -> Windows:
+        pane = Windows(self.size, self.hop, self.interval).panes.size
+        return LaterWindows(pane, pane, self.interval)
 
 
 class LaterPolicy(Policy):
@@ -71,9 +80,33 @@ POLICIES = {
         HOME, hop=10 * SECOND, on_exhausted="partial", min_coverage=Decimal("0.5"), grace=0
     ),
 }
+SUMS = replace(
+    HOME,
+    questions=tuple(question(name, 2000, 100) for name in ("avg", "min", "max")),
+    fill_limit=20 * SECOND,
+    size=40 * SECOND,
+    hop=20 * SECOND,
+)
+POLICIES |= {"s": SUMS, "q": replace(SUMS, presence="private", size=30 * SECOND)}
 LATER_POLICIES = {
     prefix: LaterPolicy(**{field.name: getattr(one, field.name) for field in fields(one)})
     for prefix, one in POLICIES.items()
+}
+
+
+class SlotPanes(Policy):
+    """A policy whose panes are slots, as those of windows are that begin a slot later."""
+
+    @cached_property
+    def panes(self) -> Windows:
+        return Windows(self.interval, self.interval, self.interval)
+
+
+ENOUGH = {prefix: replace(one, hop=max(one.hop, 2 * LATER)) for prefix, one in POLICIES.items()}
+BY_OFFSET = {prefix: replace(one, offset=LATER) for prefix, one in ENOUGH.items()}
+SLOT_BY_SLOT = {
+    prefix: SlotPanes(**{field.name: getattr(one, field.name) for field in fields(one)})
+    for prefix, one in ENOUGH.items()
 }
 
 
@@ -113,6 +146,12 @@ def test_windows_that_begin_later_are_the_same_windows_as_much_later(
 ) -> None:
     cut = min(cut, len(log))
     assert fed(LATER_POLICIES, log, cut, later=LATER) == fed(POLICIES, log, cut, later=0)
+
+
+@given(log=logs(), cut=st.integers(0, 50))
+def test_so_are_those_of_which_an_offset_says_it(log: list[Record], cut: int) -> None:
+    cut = min(cut, len(log))
+    assert fed(BY_OFFSET, log, cut, later=LATER) == fed(SLOT_BY_SLOT, log, cut, later=0)
 
 
 def test_a_bucket_of_theirs_reaches_to_the_end_of_its_last_window() -> None:

@@ -96,6 +96,27 @@ def test_the_programmes_would_find_something_better_if_there_were() -> None:
     assert ours < as_released - 100 * SOLVED
 
 
+@pytest.mark.parametrize("finer", [2, 4])
+def test_on_a_finer_grid_some_mechanism_is_better(finer: int) -> None:
+    """It sees the answer alone too, and keeps the promise for windows, which are whole steps apart.
+
+    Averages `z` levels apart come of windows that are `ceil(z / finer)` steps apart, or more.
+    """
+    steps = 3
+    windows = np.array(list(np.ndindex(*[steps + 1] * finer)), dtype=np.int8) * finer
+    averages = answer((query("avg"),), windows)[:, 0]
+    shares = np.bincount(averages) / len(averages)
+    apart = np.abs(windows[:, np.newaxis] - windows).max(axis=2)
+    nearest = np.full((shares.size, shares.size), apart.max())
+    np.minimum.at(nearest, (averages[:, np.newaxis], averages), apart)
+    levels = np.arange(shares.size)
+    gaps = -(-np.abs(levels[:, np.newaxis] - levels) // finer) * finer
+    np.testing.assert_array_equal(nearest, gaps)
+    cost = absolute(levels[:, np.newaxis], levels)
+    better = solved(shares, cost, lambda x, y: EPSILON * float(nearest[x, y]))
+    assert better < our_loss(shares, absolute) - 100 * SOLVED
+
+
 def test_a_mechanism_that_sees_the_window_is_another_matter() -> None:
     """The claim is about mechanisms that see the answer alone, and only those.
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from meteragent import Entropy, TruncatedGeometric
 from meteragent.explain.explain import answers
-from meteragent.privacy.policy import Policy, Question, question
+from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import answer
+from meteragent.privacy.question import Question, question
 from meteragent.privacy.release import Releaser
 from tests.given import KEY, policy
 
@@ -32,8 +33,8 @@ def test_a_release_has_the_noise_of_the_policys_mechanism() -> None:
     tags, starts = np.zeros((10, 16), np.uint8), np.arange(10)
     granted = np.full(10, 2)
     values, unbiased = Releaser(NOISIER, KEY).release(tags, starts, levels, granted)
-    words = Entropy(KEY, NOISIER.digest).words(tags, starts, levels, 2)
     truth = answer(tuple(asked.query for asked in NOISIER.questions), levels)
+    words = Entropy(KEY, NOISIER.digest).words(tags, starts, truth, 2)
     for output, asked in enumerate(NOISIER.questions):
         mechanism = NOISIER.mechanism(asked)
         drawn = mechanism.sample(truth, words)[:, output]

@@ -10,7 +10,7 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.privacy.policy import per_watt, question
+from meteragent.privacy.question import per_watt, question
 from meteragent.stream.pipeline import START, Assigned, Pipeline, Position
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Document, Releases, Step, stages
@@ -24,7 +24,7 @@ HOME = policy(
     budget=per_watt("budget", 4, 100),
     horizon=120 * SECOND,
 )
-POLICIES = (
+POLICIES: tuple[Assigned, ...] = (
     Assigned("", "all", HOME),
     Assigned("p-", "p-", replace(HOME, presence="private", size=20 * SECOND, hop=20 * SECOND)),
     Assigned(
@@ -39,7 +39,24 @@ POLICIES = (
         ),
     ),
 )
-METERS = ("a", "b", "p-2", "p-1", "h-1", "h-2")
+SUMS = replace(
+    HOME,
+    questions=(question("avg", 1, 100), question("max", 1, 100), question("min", 1, 100)),
+    fill_limit=20 * SECOND,
+    size=40 * SECOND,
+    hop=20 * SECOND,
+)
+PEAKS = replace(
+    SUMS,
+    questions=tuple(question(name, 1, 100) for name in ("avg", "max(20s)", "median(10s)")),
+    presence="private",
+    fill_limit=0,
+)
+POLICIES += (
+    Assigned("s-", "s-", SUMS),
+    Assigned("q-", "q-", PEAKS),
+)
+METERS = ("a", "b", "p-2", "p-1", "h-1", "h-2", "s-1", "s-2", "q-1")
 
 
 @st.composite
@@ -120,8 +137,8 @@ MUCH = st.sampled_from([1, 3, 8, 2**14])
 def at_once(much: int) -> Iterator[None]:
     with (
         patch("meteragent.stream.pipeline.READINGS_AT_ONCE", much),
-        patch("meteragent.stream.pipeline.WINDOWS_AT_ONCE", much),
-        patch("meteragent.stream.window.WINDOWS_AT_ONCE", much),
+        patch("meteragent.stream.pipeline.PANES_AT_ONCE", much),
+        patch("meteragent.stream.panes.PANES_AT_ONCE", much),
     ):
         yield
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meteragent.privacy.query import NAMED, Query, query
-from tests.laws.lawful import broken_laws, pairs_of_windows, percentiles
+from tests.laws.lawful import broken_laws, of_parts, pairs_of_windows, percentiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,6 +40,15 @@ def test_every_registered_query_is_lawful(pair: tuple[Levels, Levels, int]) -> N
 @given(pairs_of_windows(), st.sampled_from(PERCENTILES) | percentiles())
 def test_every_percentile_is_lawful(pair: tuple[Levels, Levels, int], name: str) -> None:
     assert unlawful([query(name)], pair) == {}
+
+
+@given(pairs_of_windows(), st.sampled_from(["min", "median", "max"]) | percentiles(), st.data())
+def test_every_composition_is_lawful(
+    pair: tuple[Levels, Levels, int], name: str, data: st.DataObject
+) -> None:
+    slots = pair[0].shape[1]
+    divisors = [many for many in range(1, slots + 1) if slots % many == 0]
+    assert unlawful([of_parts(name, data.draw(st.sampled_from(divisors)))], pair) == {}
 
 
 def mean_half_even(contents: Contents) -> Answers:

@@ -17,6 +17,7 @@ from meteragent import Domain, TruncatedGeometric
 from meteragent.privacy.domain import ABSENT
 from meteragent.privacy.mechanism import matrix
 from meteragent.privacy.query import NAMED, Query, answer, query
+from tests.laws.lawful import of_parts
 from tests.laws.private import all_windows, breach, private, public, together
 from tests.laws.test_queries import mean_half_even
 
@@ -66,6 +67,16 @@ def test_a_release_is_private_at_its_cost_and_at_nothing_less(
     law, cost = law_of((asked,), slots, top), draws((asked,), slots)
     assert breach(law, public, ALPHA, cost) is None
     assert breach(law, public, ALPHA, cost * ALMOST) is not None
+
+
+@pytest.mark.parametrize(("slots", "top", "part"), [(2, 3, 1), (2, 3, 2), (4, 1, 2), (4, 2, 2)])
+@pytest.mark.parametrize("name", ["min", "median", "max", "p29"])
+def test_an_answer_about_parts_is_private_at_the_cost_of_one_and_at_nothing_less(
+    name: str, slots: int, top: int, part: int
+) -> None:
+    law = law_of((of_parts(name, part),), slots, top)
+    assert breach(law, public, ALPHA, 1) is None
+    assert breach(law, public, ALPHA, ALMOST) is not None
 
 
 @pytest.mark.parametrize(("slots", "top"), WORLDS)

@@ -195,7 +195,7 @@ ONE_READING, ALL_READINGS = ((0, 0, 0), (1, 0, 0)), ((0, 0, 0), (1, 1, 1))
             ((0, 0, 0, 0), (1, 1, 1, 1)),
             outside,
         ),
-        (planted.noise_without("levels"), "quick_and_final", ((0, 0, 0), (0, 0, 2)), outside),
+        (planted.noise_without("answers"), "quick_and_final", ((0, 0, 0), (0, 0, 2)), outside),
         (planted.noise_without("starts"), "two_homes", ONE_READING, outside),
         (planted.noise_without("tags"), "two_homes", ONE_READING, outside),
         (planted.draws_anew, "seen_and_aborted", ((0, 0, 0), (1, 1, 0)), outside),

@@ -50,7 +50,7 @@ NAMES = dict([*_TWINS, *((b, a) for a, b in _TWINS)])
 
 HOW_MUCH_AT_ONCE = {
     *("AT_ONCE", "CHUNK", "_CHUNK", "FEW", "STRETCH", "MOST_NAMES", "SPARE", "SPARE_ROWS"),
-    *("WINDOWS_AT_ONCE", "STRIP_CELLS", "SHARED", "STRIDES", "WINDOWS_AT_A_STRIDE"),
+    *("PANES_AT_ONCE", "STRIP_CELLS", "SHARED", "STRIDES", "WINDOWS_AT_A_STRIDE"),
 }
 """Numbers that decide how soon something is done, never what."""
 UNSEEN_KEYWORDS = {"strict", "maxsize", "repr", "slots", "frozen", "copy"}

@@ -13,7 +13,12 @@ SUITES = {
         *("tests/laws/test_oracle.py", "tests/explain", "tests/laws/test_accounts.py"),
     ),
     "meteragent/stream": (
-        *("tests/stream", "tests/laws/test_closing.py", "tests/laws/test_windows.py"),
+        *(
+            "tests/stream",
+            "tests/laws/test_closing.py",
+            "tests/laws/test_panes.py",
+            "tests/laws/test_folds.py",
+        ),
         *("tests/laws/test_ticks.py", "tests/laws/test_pipeline.py", "tests/kafka"),
         *("tests/files/test_job.py", "tests/watch/test_balances.py"),
     ),

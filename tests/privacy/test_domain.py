@@ -134,9 +134,17 @@ def test_a_domain_is_what_its_settings_say() -> None:
         ((0, 10, 3), "step", "does not divide the range of 10 W", '"10"'),
         ((0, 10, "0.03"), "step", "does not divide", '"10"'),
         ((0, 10, 20), "step", "does not divide", '"10"'),
-        ((0, "100000.5", "0.5"), "step", "more than 100000 levels", "larger step"),
-        ((0, "1e14", "1e-12"), "step", "more than 100000 levels", "larger step"),
+        ((0, "500000.5", "0.5"), "step", "more than 1000000 levels", "larger step"),
+        ((0, "1e14", "1e-12"), "step", "more than 1000000 levels", "larger step"),
         ((10**12, 10**12 + 1, "0.001"), "step", "too fine", "fewer decimal places"),
+        ((0, 10, 1, 0), "resolution", "positive", 'a whole part of 1, for example "0.1"'),
+        ((0, 10, 1, "-0.1"), "resolution", "positive", '"0.1"'),
+        ((0, 10, 1, 2), "resolution", "is coarser than the step of 1 W", '"0.1"'),
+        ((0, 10, 1, "1.5"), "resolution", "is coarser than the step of 1 W", '"0.1"'),
+        ((0, 10, 1, "0.3"), "resolution", "is no whole part of the step of 1 W", '"0.1"'),
+        ((0, 20, 1, "0.00001"), "resolution", "1000000 levels", "larger resolution"),
+        ((10**11, 10**11 + 1, 1, "0.01"), "resolution", "too fine", "fewer decimal places"),
+        ((0, 10, 1, "a tenth"), "resolution", "not a finite decimal", '"0.1"'),
         (("1e-13", 10, 1), "minimum", "more than 12 decimal places", '"0"'),
         (("-inf", 10, 1), "minimum", "not a finite decimal", '"0"'),
         ((0, "1e30", 1), "maximum", "not a finite decimal", '"24000"'),
@@ -145,7 +153,7 @@ def test_a_domain_is_what_its_settings_say() -> None:
     ],
 )
 def test_a_grid_that_makes_no_sense_is_refused(
-    settings: tuple[str, str, str], field: str, problem: str, instead: str
+    settings: tuple[str, ...], field: str, problem: str, instead: str
 ) -> None:
     with pytest.raises(InvalidSetting) as refused:
         Domain(*settings)
@@ -154,7 +162,7 @@ def test_a_grid_that_makes_no_sense_is_refused(
     assert instead in refused.value.instead
 
 
-@pytest.mark.parametrize("field", ["minimum", "maximum", "step"])
+@pytest.mark.parametrize("field", ["minimum", "maximum", "step", "resolution"])
 def test_no_setting_of_a_grid_may_be_a_float(field: str) -> None:
     settings = {"minimum": "0", "maximum": "10", "step": "1", field: 1.0}
     with pytest.raises(NotExact, match=f"^{field}: float .* write it as a string"):
@@ -162,7 +170,33 @@ def test_no_setting_of_a_grid_may_be_a_float(field: str) -> None:
 
 
 def test_the_widest_grid_is_accepted() -> None:
-    assert Domain(0, 100_000, 1).top == 100_000
+    assert Domain(0, 100_000, 1, "0.1").top == Domain(0, 100_000, "0.1").top == 1_000_000
+
+
+@given(grids(), st.sampled_from([1, 2, 4, 5, 10]), st.data())
+def test_levels_on_a_finer_grid_are_whole_steps(
+    grid: Grid, finer: int, data: st.DataObject
+) -> None:
+    coarse = grid.domain
+    domain = Domain(coarse.minimum, coarse.maximum, coarse.step, coarse.step / finer)
+    assert (domain.finer, domain.top) == (finer, finer * coarse.top)
+    span = coarse.top * grid.width
+    offsets = data.draw(st.lists(st.integers(-span, 2 * span), min_size=1))
+    readings = [f"{(grid.low + offset) * grid.unit}" for offset in offsets]
+    expected = [finer * at for at in level(coarse, *readings)]
+    assert level(domain, *readings) == expected
+    watts = coarse.watts(np.arange(coarse.top + 1))
+    np.testing.assert_array_equal(domain.watts(finer * np.arange(coarse.top + 1)), watts)
+    assert level(domain, "nan") == [ABSENT]
+
+
+def test_levels_of_a_finer_grid_are_parts_of_a_step() -> None:
+    domain = Domain(-2, 10, 1, "0.25")
+    assert domain.watts(np.array([0, 1, 8, 47])).tolist() == [-2, -1.75, 0, 9.75]
+    assert [domain.levels_apart(watts) for watts in (0.1, 1, 1.1, 100)] == [4, 4, 8, 48]
+    assert Domain(0, 10, 1, 1) == Domain(0, 10, 1) != Domain(0, 10, 1, "0.5")
+    assert domain.dtype == "int8"
+    assert Domain(0, 24_000, 1, "0.1").dtype == "int32"
 
 
 def test_many_readings_are_what_each_is_by_itself() -> None:

@@ -14,7 +14,8 @@ from meteragent.errors import InvalidSetting
 from meteragent.privacy import joint
 from meteragent.privacy.entropy import tag
 from meteragent.privacy.joint import JointGeometric
-from meteragent.privacy.policy import policy_of, question
+from meteragent.privacy.policy import policy_of
+from meteragent.privacy.question import question
 from meteragent.privacy.release import Releaser
 from meteragent.privacy.thresholds import BELOW_FIRST
 from tests.given import KEY, policy
@@ -135,7 +136,7 @@ def test_a_release_is_made_of_the_words_of_its_wire_form() -> None:
     levels = np.array([[3, 90, 40, 41, 0, 7]], dtype=np.int8)
     tags = np.frombuffer(tag("m-17"), dtype=np.uint8)[np.newaxis]
     values, unbiased = Releaser(of, KEY).release(tags, np.array([60_000]), levels, np.array([3]))
-    stream = keyed.words(KEY.secret, of.digest, "m-17", 60_000, levels[0].tolist(), 1)
+    stream = keyed.words(KEY.secret, of.digest, "m-17", 60_000, [0, 30, 90])
     mechanism = of.mechanism(of.questions[0])
     assert isinstance(mechanism, JointGeometric)
     noise = twin.drawn(mechanism.radii.exact, keyed.rows_of_words(stream, 4, 5))

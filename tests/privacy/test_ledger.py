@@ -32,12 +32,12 @@ def terms(**changes: Any) -> Terms:  # noqa: ANN401 - also what terms refuse
 
 def charge(ledger: Ledger, *windows: int) -> list[int]:
     """Charge the first account for these windows, one after the other."""
-    starts = np.array(windows)[:, np.newaxis] * ledger.terms.windows.hop
+    starts = ledger.terms.windows.start(np.array(windows)[:, np.newaxis])
     return [int(ledger.charge(FIRST, start)[0]) for start in starts]
 
 
 def left(ledger: Ledger, window: int) -> int:
-    return int(ledger.left(FIRST, window * ledger.terms.windows.hop)[0])
+    return int(ledger.left(FIRST, ledger.terms.windows.start(window))[0])
 
 
 @pytest.mark.parametrize("field", ["budget", "horizon", "size", "hop", "costs"])

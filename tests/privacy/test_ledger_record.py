@@ -263,7 +263,6 @@ def wide(*, unit: int, entry: int) -> bytes:
         damaged(rings=2),
         damaged(rings=65),
         damaged(zero=1),
-        damaged(private=2),
         damaged(budget=0),
         damaged(budget=2**48 + 1),
         damaged(horizon=0),
@@ -354,7 +353,7 @@ def test_any_bytes_are_refused_or_are_an_account_that_works(
         ledger = load(terms, [record])
     except LedgerDamaged:
         return
-    start = now % 2**60 // terms.windows.hop * terms.windows.hop
+    start = terms.windows.start(terms.windows.newest(now % 2**60))
     before = left(ledger, start)
     assert 0 <= before <= terms.budget
     assert (charge(ledger, start) == [1]) is (before >= terms.costs[0])

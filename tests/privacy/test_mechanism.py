@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from meteragent import Domain, TruncatedGeometric
 from meteragent.errors import InvalidSetting, NotExact
-from meteragent.privacy.mechanism import matrix
+from meteragent.privacy.mechanism import MOST_REACHED, matrix, refuse
 from tests.twins import noise as twin
 
 UNIFORM_BITS = 320
@@ -101,7 +101,8 @@ def test_a_batch_of_random_words_is_that_of_the_slow_twin(setting: Setting) -> N
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_every_threshold_is_exact_to_its_last_bit(setting: Setting) -> None:
     """The smallest noise `j` with `u < P(noise <= j)`: `u` at a threshold is beyond it."""
-    top, ends = setting.top, thresholds(setting)
+    ends = thresholds(setting)
+    top = built(setting).reach
     distinct = [(j, t) for j, t in enumerate(ends, start=-top) if t not in (0, 2**UNIFORM_BITS)]
     steps = [0, *(i for i, (a, b) in enumerate(pairwise(ends), start=1) if a < b)]
     chosen = {0, len(ends) - 1, *steps[:20], *steps[-20:], *steps[:: 1 + len(steps) // 100]}
@@ -129,7 +130,46 @@ def test_a_tie_of_so_many_words_is_decided_by_the_next(setting: Setting, depth: 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_words_of_all_zeros_and_all_ones_are_the_farthest_noise(setting: Setting) -> None:
     words = words_of(0, 2**UNIFORM_BITS - 1)
-    assert built(setting).noise(words).tolist() == [[-setting.top, setting.top]]
+    reach = len(thresholds(setting)) // 2
+    assert built(setting).noise(words).tolist() == [[-reach, reach]]
+    assert reach == built(setting).reach <= setting.top
+
+
+SHORTENED = [setting for setting in SETTINGS if len(thresholds(setting)) < 2 * setting.top]
+
+
+@given(st.data(), st.sampled_from(SHORTENED))
+def test_noise_is_what_it_was_when_tables_went_on_to_the_ends_of_the_range(
+    data: st.DataObject, setting: Setting
+) -> None:
+    """But for words of all zeros or all ones, which are two in 2**320."""
+    whole = twin.whole_thresholds(setting.top, alpha(setting))
+    anywhere = st.integers(1, 2**UNIFORM_BITS - 2)
+    near = near_a_threshold(setting).filter(lambda u: 0 < u < 2**UNIFORM_BITS - 1)
+    words = words_of(*data.draw(st.lists(anywhere | near, min_size=1)))
+    before = [twin.noise(whole, row) for row in words.rows[0].tolist()]
+    assert built(setting).noise(words).tolist() == [before]
+
+
+@pytest.mark.parametrize("setting", SHORTENED, ids=str)
+def test_the_end_of_a_table_moves_the_law_by_next_to_nothing(setting: Setting) -> None:
+    """Of 2**320 uniform numbers one on either side gives other noise than a whole table did."""
+    whole = twin.whole_thresholds(setting.top, alpha(setting))
+    short, beyond = built(setting).thresholds.exact, setting.top - built(setting).reach
+    assert beyond > 0
+    assert whole[:beyond] == [1] * beyond
+    assert whole[beyond:-beyond] == short
+    assert short[0] == 1
+
+
+@pytest.mark.parametrize("setting", [*SETTINGS[:5], SETTINGS[-1]], ids=str)
+def test_what_lies_beyond_a_table_is_next_to_nothing(setting: Setting) -> None:
+    """In all, of the true noise: less than 4 in 2**320, on both sides together."""
+    reach, odds = built(setting).reach, alpha(setting)
+    beyond = 2 * odds ** (reach + 1) / (1 + odds)
+    assert reach == setting.top or beyond < Fraction(4, 2**UNIFORM_BITS)
+    inner = 2 * odds ** max(1, reach - 1) / (1 + odds)
+    assert reach == 1 or inner >= Fraction(4, 2**UNIFORM_BITS)
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
@@ -183,9 +223,32 @@ def test_thresholds_are_those_of_sums_of_single_chances(setting: Setting) -> Non
 
 
 @pytest.mark.slow
-def test_thresholds_of_the_widest_domain_are_those_of_sums_of_single_chances() -> None:
+def test_thresholds_of_the_widest_noise_are_those_of_sums_of_single_chances() -> None:
     widest = Setting(100_000, "1", "0.001")
+    assert built(widest).reach == MOST_REACHED
     assert built(widest).thresholds.exact == thresholds(widest)
+
+
+@pytest.mark.parametrize(("epsilon", "reach"), [("10", 221), ("1", 2205), ("0.1", 22043)])
+def test_a_table_is_as_long_as_its_noise_goes_and_not_as_its_range(
+    epsilon: str, reach: int
+) -> None:
+    """Some 222 times the noise, for any range: at 0.1 W of 24 kW, 240,000 levels are far more."""
+    month = TruncatedGeometric(Domain(0, 24_000, 1, "0.1"), epsilon)
+    assert month.domain.top == 240_000
+    assert month.reach == reach
+    assert len(month.thresholds.exact) == 2 * reach
+
+
+@pytest.mark.parametrize(
+    ("domain", "name"),
+    [(Domain(0, 24_000, 1, "0.1"), "resolution"), (Domain(0, 24_000, "0.1"), "step")],
+)
+def test_noise_that_goes_farther_than_any_table_is_refused(domain: Domain, name: str) -> None:
+    refuse(domain, 22_042_191)
+    with pytest.raises(InvalidSetting, match=rf"^{name}: lets noise go .* write a larger {name},"):
+        refuse(domain, 22_042_190)
+    refuse(Domain(0, 100_000, 1), 1)  # where no table is longer
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import permutations, product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,11 +12,15 @@ from hypothesis import strategies as st
 from meteragent import Domain, Entropy
 from meteragent.privacy.domain import ABSENT
 from meteragent.privacy.order import Order, is_ordered, never_above
-from meteragent.privacy.policy import Policy, question
 from meteragent.privacy.query import answer, query
+from meteragent.privacy.question import question
 from meteragent.privacy.release import Releaser
 from tests.given import KEY, policy
 from tests.twins.isotonic import half_up, nearest
+
+if TYPE_CHECKING:
+    from meteragent.privacy.policy import Policy
+
 
 CHAIN = ("min", "p25", "median", "max")
 BETWEEN = ("max", "avg", "p10", "p95", "min")
@@ -129,7 +134,7 @@ def draws(of: Policy) -> tuple[np.ndarray, np.ndarray]:
     """drawn[window, output] as the mechanism draws them, and as `unbiased` says them."""
     queries = tuple(asked.query for asked in of.questions)
     truth = answer(queries, LEVELS)
-    words = Entropy(KEY, of.digest).words(TAGS, STARTS, LEVELS, truth.shape[1])
+    words = Entropy(KEY, of.digest).words(TAGS, STARTS, truth, truth.shape[1])
     return of.mechanism(of.questions[0]).release(truth, words)
 
 

@@ -4,8 +4,11 @@ from decimal import Decimal
 import pytest
 
 from meteragent.errors import InvalidSetting
-from meteragent.privacy.policy import question
-from tests.given import SECOND, policy
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.policy import policy_of
+from meteragent.privacy.query import query
+from meteragent.privacy.question import question
+from tests.given import DAY, MINUTE, SECOND, policy
 
 
 @pytest.mark.parametrize(
@@ -20,6 +23,29 @@ def test_a_window_needs_at_least_its_share_of_readings(
 
 
 AVERAGE = question("avg", 1, 100)
+
+
+def test_only_a_finer_resolution_makes_another_policy() -> None:
+    plain = policy(domain=Domain(0, 1000, 10))
+    same, finer, finest = (
+        policy(domain=Domain(0, 1000, 10, resolution)) for resolution in ("10", "1", "0.1")
+    )
+    assert (same.id, same.digest, same) == (plain.id, plain.digest, plain)
+    assert len({plain.digest, finer.digest, finest.digest}) == 3
+    assert len({plain.id, finer.id, finest.id}) == 3
+    assert "resolution" not in plain.document()
+    assert finest.document()["resolution"] == "0.1"
+    for one in (plain, finer, finest):
+        assert policy_of(one.document()) == one
+        assert policy_of(one.document()).id == one.id
+
+
+@pytest.mark.parametrize("noise", ["independent", "joint"])
+def test_noise_that_goes_too_far_on_a_fine_grid_is_refused(noise: str) -> None:
+    asked = question("avg", 1, 500), question("max", 1, 500)
+    policy(questions=asked, domain=Domain(0, 24_000, 10, 2), noise=noise)
+    with pytest.raises(InvalidSetting, match="write a larger resolution, or a larger epsilon"):
+        policy(questions=asked, domain=Domain(0, 24_000, 10, "0.1"), noise=noise)
 
 
 @pytest.mark.parametrize(
@@ -45,3 +71,40 @@ def test_a_policy_that_makes_no_sense_is_refused_by_its_field(
     with pytest.raises(InvalidSetting) as refused:
         replace(sound, **changes)  # type: ignore[arg-type]
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        ("median", "of 1440 readings, and only 768 are kept"),
+        ("median(1m)", "of 1440 averages, and only 768 are kept"),
+        ("max(25m)", "do not divide windows and their panes"),
+        ("max(10m)", "do not divide windows and their panes"),
+        ("max(30s)", "are no whole number of intervals"),
+    ],
+)
+def test_what_a_long_window_cannot_answer_is_refused(asked: str, problem: str) -> None:
+    with pytest.raises(InvalidSetting, match=problem):
+        policy(questions=(question(asked, 1, 100),), size=DAY, interval=MINUTE)
+
+
+@pytest.mark.parametrize(
+    "asked", ["avg", "min", "max", "max(1m)", "median(5m)", "p95(15m)", "p5(1h)"]
+)
+def test_what_it_can_is_not(asked: str) -> None:
+    day = policy(questions=(question(asked, 1, 100),), size=DAY, interval=MINUTE)
+    assert day.panes.size == 15 * MINUTE
+    assert day.parts == ([] if "(" not in asked else [query(asked).part])
+
+
+def test_averages_of_parts_are_not_filled() -> None:
+    with pytest.raises(InvalidSetting, match="are not filled"):
+        policy(questions=(question("max(15m)", 1, 100),), size=DAY, fill_limit=MINUTE)
+
+
+@pytest.mark.parametrize(
+    "name", ["avg(15m)", "reading(15m)", "max(max(1m))", "max(900s)", "max(0s)", "max()", "max(15)"]
+)
+def test_a_name_that_asks_nothing_of_parts_is_refused(name: str) -> None:
+    with pytest.raises(InvalidSetting):
+        query(name)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.domain import ABSENT
-from meteragent.privacy.query import NAMED, Query, answer, query
+from meteragent.privacy.query import NAMED, Query, Sums, answer, query
 from tests.laws.lawful import pairs_of_windows, percent_of, percentiles
 from tests.twins import queries as twin
 
@@ -40,6 +41,25 @@ def test_answers_are_those_of_the_slow_twin(
         present = [level for level in window if level != ABSENT]
         expected.append([slow(name)(present) if present else rest])
     assert answer((query(name),), levels, rest).tolist() == expected
+
+
+def added_up(parts: list[Levels]) -> Sums:
+    """What is kept of windows, from parts of them."""
+    held = [[level for level in row if level != ABSENT] for part in parts for row in part.tolist()]
+    windows = [[*chain(*held[first :: len(parts[0])])] for first in range(len(parts[0]))]
+    columns = [(len(w), sum(w), min(w, default=0), max(w, default=0)) for w in windows]
+    return Sums(*np.array(columns, dtype=np.int64).reshape(-1, 4).T)
+
+
+@given(pairs_of_windows(), st.integers(0, 8), st.integers(0, 50))
+def test_parts_of_a_window_answer_like_the_whole(
+    pair: tuple[Levels, Levels, int], cut: int, rest: int
+) -> None:
+    levels = pair[0]
+    asked = tuple(one for one in NAMED.values() if not one.needs_slots)
+    assert {one.name for one in asked} == {"avg", "min", "max"}
+    sums = added_up([levels[:, :cut], levels[:, cut:]])
+    assert answer(asked, sums, rest).tolist() == answer(asked, levels, rest).tolist()
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ but for what was changed on purpose since: empty windows of private meters whose
 below 0 W (drawn: 8, 19, 21, 25), the key of the files, which had become too plain, the layout of
 accounts, which have a ring for each policy of their meter, the windows of private meters, which
 the clock of the partition alone closes, the order of releases in files, which is that of the
-records, the readings of public windows, which are told in classes, and the values of queries that
-are in an order, which agree with it.
+records, the readings of public windows, which are told in classes, the values of queries that are
+in an order, which agree with it, and noise, which is bound to a window's exact answers.
 """
 
 from __future__ import annotations

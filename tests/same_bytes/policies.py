@@ -58,6 +58,12 @@ NAMED: dict[str, list[Table]] = {
         SHORT | {"queries": ["reading"], "presence": "private", "min_coverage": "0"}
     ],
     "a fine grid": [SHORT | {"step": "0.5W", "maximum": "3kW", "radius": "0.75W"}],
+    "finer answers": [
+        SHORT | {"step": "20W", "resolution": "0.5W", "queries": ["avg", "p95", "reading"]}
+    ],
+    "finer answers of an hour": [
+        SHORT | {"window": "1h", "resolution": "1W", "queries": ["min", "avg", "max"]}
+    ],
     "two levels": [SHORT | {"step": "3kW", "maximum": "3kW", "radius": "3kW"}],
     "export": [SHORT | {"minimum": "-6kW", "radius": "1W", "epsilon": "0.01"}],
     "next to no noise": [SHORT | {"epsilon": "90", "radius": "10W", "budget": "10000"}],

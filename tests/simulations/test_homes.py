@@ -9,7 +9,7 @@ import pytest
 
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.mechanism import TruncatedGeometric
-from meteragent.privacy.policy import question
+from meteragent.privacy.question import question
 from simulations.home.appliances import USED, Use, power
 from simulations.home.contests import Street, days_away, moved_uses, name_the_hour, single_uses
 from simulations.home.edges import added, signature

@@ -15,7 +15,7 @@ from meteragent.commands.exit_codes import Exit
 from meteragent.formats.decoder import Decoder
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.mechanism import TruncatedGeometric
-from meteragent.privacy.policy import question
+from meteragent.privacy.question import question
 from simulations.kit.command import Run
 from simulations.kit.product import policy, release
 from simulations.kit.statistics import Share

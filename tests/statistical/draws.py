@@ -52,8 +52,9 @@ def releases(
         windows = min(BATCH, draws - begin) // len(EIGHT)
         starts = (begin + np.arange(windows)) * 900_000
         levels = np.tile(mechanism.domain.levels(np.array(watts)), (windows, 1))
-        words = ENTROPY.words(np.tile(TAG, (windows, 1)), starts, levels, len(EIGHT))
-        yield mechanism.sample(answer(EIGHT, levels), words)
+        answers = answer(EIGHT, levels)
+        words = ENTROPY.words(np.tile(TAG, (windows, 1)), starts, answers, len(EIGHT))
+        yield mechanism.sample(answers, words)
 
 
 def counted(released: NDArray[np.int64]) -> Counts:

@@ -42,8 +42,8 @@ def mechanism(rate: float) -> JointGeometric:
 def keyed(rate: float = RATE) -> Noise:
     """noise[window, answer] from the words of as many windows."""
     tags = np.tile(np.frombuffer(tag("m-17"), dtype=np.uint8), (DRAWS, 1))
-    levels = np.zeros((DRAWS, 1), dtype=np.int8)
-    words = Entropy(KEY, bytes(16)).words(tags, np.arange(DRAWS) * 900_000, levels, ANSWERS + 1)
+    answers = np.zeros((DRAWS, ANSWERS), dtype=np.int64)
+    words = Entropy(KEY, bytes(16)).words(tags, np.arange(DRAWS) * 900_000, answers, ANSWERS + 1)
     return mechanism(rate).noise(words)
 
 

@@ -28,10 +28,10 @@ class Account:
 
     def horizons(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Every stretch that touches this one, and starts or ends with a window."""
-        length = self.terms.horizon + self.longer
-        hop, size = self.terms.windows.hop, self.terms.windows.size
-        for edge in range((start - length - size) // hop * hop, end + length + hop, hop):
-            for begin in {edge, edge + size - length}:
+        length, windows = self.terms.horizon + self.longer, self.terms.windows
+        first = windows.first_open(start - length) - windows.overlap
+        for window in range(first, windows.newest(end + length) + 2):
+            for begin in {windows.start(window), windows.end(window) - length}:
                 if begin < end and start < begin + length:
                     yield begin, begin + length
 
@@ -42,7 +42,7 @@ class Account:
         """What the fullest horizon that touches a window at `start` has spent."""
         return max(
             self.spent(*horizon)
-            for horizon in self.horizons(start, start + self.terms.windows.size)
+            for horizon in self.horizons(start, self.terms.windows.end_of(start))
         )
 
     def left(self, start: int) -> int:
@@ -59,4 +59,4 @@ class Account:
     def pay(self, start: int, granted: int) -> None:
         if granted:
             nano = sum(self.terms.costs[:granted])
-            self.grants.append(Grant(start, start + self.terms.windows.size, nano))
+            self.grants.append(Grant(start, self.terms.windows.end_of(start), nano))

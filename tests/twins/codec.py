@@ -225,7 +225,7 @@ def encode_one(releases: Releases, window: int) -> bytes:
     granted = policy.questions[: int(releases.granted[window])]
     start = int(releases.starts[window])
     document: dict[str, Any] = {
-        "schema": "meteragent.release/1",
+        "schema": "meteragent.release/2",
         "meter_id": releases.meters[window],
         "window_start": start,
         "window_end": start + policy.size,

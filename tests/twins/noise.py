@@ -71,7 +71,17 @@ def law(top: int, alpha: Fraction) -> list[list[Fraction]]:
 
 
 def thresholds(top: int, alpha: Fraction) -> list[int]:
-    """`P(noise <= j)` for j in -top..top-1 in 320 bits, the smaller side rounded down."""
+    """`P(noise <= j)` for j in -top..top-1 in 320 bits, the smaller side rounded down.
+
+    Of thresholds that are next to nothing, 1 each, only the innermost one on either side.
+    """
+    lower = whole_thresholds(top, alpha)[:top]
+    lower = lower[max(0, lower.count(1) - 1) :]
+    return lower + [2 ** (64 * WORDS_READ) - t for t in reversed(lower)]
+
+
+def whole_thresholds(top: int, alpha: Fraction) -> list[int]:
+    """All of them: up to version 0.2 of the project, they were what noise was drawn by."""
     scale = 2 ** (64 * WORDS_READ)
     lower = [max(1, math.floor(p * scale)) for p in at_most(top, alpha)[1 : top + 1]]
     return lower + [scale - t for t in reversed(lower)]

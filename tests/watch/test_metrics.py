@@ -295,3 +295,18 @@ def test_late_readings_are_said_at_once_and_then_once_an_hour() -> None:
         said += [line["readings"] for line in lines if line["event"] == "readings came late"]
     assert said == [2, 4, 4]
     assert monitor.recent.late(now[0]) == 2
+    assert not monitor.recent.mostly_late(now[0])
+
+
+def test_that_most_readings_come_late_is_said_with_what_to_set() -> None:
+    now = [1000.0]
+    monitor = Monitor(config(), wall=lambda: now[0])
+    said = []
+    for accepted, late in ((5, 5), (1, 9), (2, 1), (0, 1)):
+        with capture_logs() as lines:
+            monitor.tell(BatchTaken(0, 9, accepted, late, 0, {}))
+        said += [line["event"] for line in lines if line["log_level"] == "warning"]
+        now[0] += 1800
+    assert said == ["readings came late", "most readings came late: is delay to be set?"]
+    assert monitor.recent.mostly_late(4600)
+    assert not monitor.recent.mostly_late(6400)

@@ -159,7 +159,8 @@ function show(status) {
   say(find("rejects"), rejects.length ? `Records rejected: ${rejects.join(", ")}.` : "No record was rejected.");
   const late = status.late_last_hour;
   say(find("late"), late
-    ? `${whole.format(late)} readings came late within the last hour, after their windows had closed.`
+    ? `${whole.format(late)} readings came late within the last hour, after their windows had closed`
+      + (status.mostly_late ? ": most of all. Where that is their habit, set delay in the policy." : ".")
     : "No reading came late within the last hour.");
   const held = status.partitions.filter((p) => p.blocked_seconds > 60);
   find("blocked").hidden = held.length === 0;

@@ -1,4 +1,4 @@
-"""The columnar windows do what one reading after the other does, whatever the batches."""
+"""The columnar panes do what one reading after the other does, whatever the batches."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 
 from meteragent.privacy.domain import ABSENT, Domain
 from meteragent.privacy.policy import Policy
+from meteragent.stream.closed import Closed, Tally
 from meteragent.stream.order import Course
+from meteragent.stream.panes import PANES_AT_ONCE, SLOTS_AT_ONCE, STRIDE_SLOTS, Store
 from meteragent.stream.pipeline import DAWN
 from meteragent.stream.records import Records
-from meteragent.stream.strips import Closed
-from meteragent.stream.window import SLOTS_AT_ONCE, STRIDE_SLOTS, WINDOWS_AT_ONCE, Store, Tally
 from tests.given import SECOND, policy
-from tests.twins.windows import Windows
+from tests.twins.panes import Panes
 
-MANY = settings(max_examples=max(200, settings().max_examples))
+MANY = settings(max_examples=max(120, settings().max_examples))
 STRIDES = st.sampled_from([1, 50, STRIDE_SLOTS])
-"""A window at a stride, a few, or as many as there are."""
-PORTIONS = st.sampled_from([(1, 1), (10_000, 3), (SLOTS_AT_ONCE, WINDOWS_AT_ONCE)])
-"""Each meter by itself, a few, or all together: slots and windows at once."""
+"""A pane at a stride, a few, or as many as there are."""
+PORTIONS = st.sampled_from([(1, 1), (10_000, 3), (SLOTS_AT_ONCE, PANES_AT_ONCE)])
+"""Each meter by itself, a few, or all together: slots and panes at once."""
 
 
 @st.composite
@@ -64,15 +64,18 @@ def levels_of(drawn: bytes) -> tuple[int | None, ...]:
 
 
 @st.composite
-def timelines(draw: st.DrawFn, interval: int) -> list[Sent]:
-    """Records of a few meters: steady, jittered, late, repeated, silent, leaping ahead."""
+def timelines(draw: st.DrawFn, interval: int, unit: int = SECOND, begin: int = 10**6) -> list[Sent]:
+    """Records of a few meters: steady, jittered, late, repeated, silent, leaping ahead.
+
+    So many of a `unit`; the first is near the `begin`.
+    """
     lengths = draw(st.sampled_from([1, 1, 6, 30]))
     records: list[Sent] = []
-    time = 10**6
+    time = begin
     offset = draw(st.integers(0, 5))
     for _ in range(draw(st.integers(1, 60))):
-        time += draw(st.sampled_from([0, 0, 1, 1, 2, 3, 10, 60, 700])) * SECOND
-        jitter = draw(st.sampled_from([0, 0, 0, -1, -3, -20, -50, 5])) * SECOND
+        time += draw(st.sampled_from([0, 0, 1, 1, 2, 3, 10, 60, 700])) * unit
+        jitter = draw(st.sampled_from([0, 0, 0, -1, -3, -20, -50, 5])) * unit
         spacing = draw(st.sampled_from([interval, interval, interval, 700, 7 * interval]))
         levels = draw(st.binary(min_size=1, max_size=lengths))
         start = time + jitter + draw(st.integers(0, 999))
@@ -85,7 +88,7 @@ def timelines(draw: st.DrawFn, interval: int) -> list[Sent]:
 
 @st.composite
 def rounds(draw: st.DrawFn, interval: int) -> list[Sent]:
-    """Records of a meter or two that go forward: a batch closes many windows.
+    """Records of a meter or two that go forward: a batch closes many panes.
 
     Some come later than those after them, a few come twice.
     """
@@ -143,7 +146,7 @@ def test_columns_do_what_one_reading_after_the_other_does(
 
 @MANY
 @given(policies(), STRIDES, PORTIONS, st.sampled_from([0, 100]), st.data())
-def test_columns_do_so_where_a_batch_holds_many_windows_of_known_meters(
+def test_columns_do_so_where_a_batch_holds_many_panes_of_known_meters(
     policy: Policy, stride: int, portion: tuple[int, int], longer: int, data: st.DataObject
 ) -> None:
     policy = replace(policy, idle=policy.idle + longer * SECOND)  # if so, none closes another's
@@ -153,8 +156,8 @@ def test_columns_do_so_where_a_batch_holds_many_windows_of_known_meters(
 
 @contextmanager
 def laid_out(stride: int, portion: tuple[int, int]) -> Iterator[None]:
-    module, (slots, windows) = "meteragent.stream.window", portion
-    with patch.multiple(module, STRIDE_SLOTS=stride, SLOTS_AT_ONCE=slots, WINDOWS_AT_ONCE=windows):
+    module, (slots, panes) = "meteragent.stream.panes", portion
+    with patch.multiple(module, STRIDE_SLOTS=stride, SLOTS_AT_ONCE=slots, PANES_AT_ONCE=panes):
         yield
 
 
@@ -167,25 +170,24 @@ def come_to(store: Store, clock: int, course: Course) -> Iterator[Closed]:
 
 
 def in_order(chunks: Iterable[Closed]) -> list[object]:
-    """What has closed, (row, window, levels), in the order in which it is to be told."""
-    found = [
-        (moment, due, window, row, tuple(None if level == ABSENT else level for level in levels))
-        for chunk in chunks
-        for moment, due, window, row, levels in zip(
-            chunk.moments.tolist(),
-            chunk.dues.tolist(),
-            chunk.windows.tolist(),
-            chunk.rows.tolist(),
-            chunk.levels.tolist(),
+    """What has closed, (row, pane, levels), in the order in which it is to be told."""
+    found = []
+    for chunk in chunks:
+        panes = chunk.panes
+        moments, dues = chunk.timing.of(panes.rows, panes.panes)
+        for moment, due, pane, row, levels in zip(
+            *(column.tolist() for column in (moments, dues, panes.panes, panes.rows)),
+            panes.levels.tolist(),
             strict=True,
-        )
-    ]
-    return [(row, window, levels) for _, _, window, row, levels in sorted(found)]
+        ):
+            held = tuple(None if level == ABSENT else level for level in levels)
+            found.append((moment, due, pane, row, held))
+    return [(row, pane, levels) for _, _, pane, row, levels in sorted(found)]
 
 
 def keep_step(policy: Policy, batches: list[list[Sent]], data: st.DataObject) -> None:
     """Give the same batches to both; compare all that can be seen."""
-    twin, store, tally = Windows(policy), Store(policy), Tally()
+    twin, store, tally = Panes(policy), Store(policy), Tally()
     clock, offset = -(2**62), 0
     expected: list[object] = []
     closed: list[object] = []

@@ -1,0 +1,171 @@
+"""Panes that have closed, folded into the windows that they are parts of.
+
+The last pane of a window decides it. So a window costs the same however long it is, unless a query
+needs its slots.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from meteragent.privacy.arrays import Integers, counted
+from meteragent.privacy.domain import ABSENT, Levels
+from meteragent.privacy.query import Sums
+from meteragent.privacy.windows import Some
+from meteragent.stream.closed import Closed
+from meteragent.stream.grain import Grain
+from meteragent.stream.kept import KeptSlots, KeptSums
+from meteragent.stream.order import NEVER
+from meteragent.stream.panes import UNKNOWN
+from meteragent.stream.pieces import Bytes, Parts, as_bytes, as_numbers
+
+
+class Over(NamedTuple):
+    """Windows that are over, by row and then by time."""
+
+    rows: Integers
+    windows: Integers
+    contents: Levels | Sums
+
+
+class Fold:
+    """Panes folded into the open windows of one policy's meters, a row per meter."""
+
+    def __init__(self, grain: Grain) -> None:
+        self._private = grain.private
+        self._windows, self._panes = grain.windows, grain.panes
+        self._columns = grain.windows.overlap
+        self._until = np.empty(0, dtype=np.int64)
+        """Up to which pane each row is folded, or holds nothing: behind the last of which it was
+        told, so that it does not depend on batches."""
+        self._counts = np.empty((0, self._columns), dtype=np.int32)
+        """counts[row, window % columns]: how many slots of open windows hold a reading."""
+        self._kept = KeptSlots(grain) if grain.keeps_slots else KeptSums(grain)
+        self._nth = np.empty(0, dtype=np.int64)
+
+    def grow(self, rows: int) -> None:
+        """Make room for so many rows."""
+        new = rows - len(self._nth)
+        if new <= 0:
+            return
+        self._nth = np.zeros(rows, dtype=np.int64)
+        self._until = np.concatenate([self._until, np.full(new, UNKNOWN)])
+        empty = np.zeros((new, self._columns), dtype=self._counts.dtype)
+        self._counts = np.concatenate([self._counts, empty])
+        self._kept.grow(rows)
+
+    @property
+    def bytes_per_row(self) -> int:
+        """What a meter takes here."""
+        counts = self._columns * self._counts.itemsize
+        return self._until.itemsize + counts + self._kept.bytes_per_row
+
+    def open_windows(self) -> int:
+        """How many windows of all rows hold a reading of a pane that has closed."""
+        return int(np.count_nonzero(self._counts))
+
+    @property
+    def bytes_of_state(self) -> int:
+        """How many bytes are written down of a row."""
+        return self._columns * self._counts.itemsize + self._kept.bytes_per_row
+
+    def until(self, rows: Integers) -> Integers:
+        """Up to when panes are folded, in milliseconds, or NEVER."""
+        until = self._until[rows]
+        return np.where(until == UNKNOWN, UNKNOWN, self._panes.start(until))
+
+    def state(self, rows: Integers) -> Bytes:
+        """What is kept of these rows: of windows that hold something, and nothing else."""
+        counts, until = self._counts[rows], self._until[rows]
+        kept = self._kept.state(rows, counts > 0, self._oldest(rows), until)
+        return np.concatenate([as_bytes(counts), kept], axis=1)
+
+    def _oldest(self, rows: Integers) -> Integers:
+        """The first pane of each row's oldest window that holds something, or NEVER."""
+        first = self._panes.newest(self._windows.start(self._open(rows)))
+        oldest: Integers = np.where(self._counts[rows] > 0, first, NEVER).min(axis=1)
+        return oldest
+
+    def _open(self, rows: Integers) -> Integers:
+        """open[row, column]: which window stands there."""
+        first = self._after(self._until[rows])[:, np.newaxis]
+        windows: Integers = first + (np.arange(self._columns) - first) % self._columns
+        return windows
+
+    def take_over(self, rows: Integers, until: Integers, state: Bytes) -> None:
+        """Go on with what was kept of these rows."""
+        split = self._columns * self._counts.itemsize
+        self._until[rows] = self._panes.newest(until)
+        self._counts[rows] = as_numbers(state[:, :split], self._counts.dtype)
+        self._kept.take_over(rows, state[:, split:])
+
+    def take(self, closed: Closed) -> Over:
+        """Fold panes into their windows; answer those that are over now.
+
+        Precondition: each pane holds something.
+        """
+        until = self._until[closed.rows]
+        before = np.where(until == UNKNOWN, closed.begin, until)
+        parts = self._parts(closed, before)
+        over = parts.windows < self._after(closed.reached)[parts.nth]
+        counts = self._fold_counts(closed, parts)
+        open_windows = np.flatnonzero(~over)
+        decided = np.flatnonzero(over)
+        contents = self._kept.fold(closed, parts, before, counts, decided, open_windows)
+        self._counts[closed.rows] = 0
+        rows, windows = closed.rows[parts.nth], parts.windows
+        columns = windows[open_windows] % self._columns
+        self._counts[rows[open_windows], columns] = counts[open_windows]
+        self._until[closed.rows] = before
+        last = self._panes.newest(self._windows.end(windows[decided]))
+        np.maximum.at(self._until, rows[decided], last)
+        np.maximum.at(self._until, closed.panes.rows, closed.panes.panes + 1)
+        return Over(rows[decided], windows[decided], contents)
+
+    def awaited(self, rows: Integers) -> Integers:
+        """By which pane's end each row's next window that holds anything is over, or NEVER."""
+        ends = self._panes.newest(self._windows.end(self._open(rows))) - 1
+        awaited: Integers = np.where(self._counts[rows] > 0, ends, NEVER).min(axis=1)
+        return awaited
+
+    def _after(self, panes: Some) -> Some:
+        """The first window that is not over before these panes."""
+        return self._windows.first_open(self._panes.start(panes))
+
+    def _parts(self, closed: Closed, before: Integers) -> Parts:
+        """Every window that holds anything; where presence is private, that is over as well."""
+        panes, first = closed.panes, self._after(before)
+        self._nth[closed.rows] = np.arange(len(closed.rows))
+        row_of = self._nth[panes.rows]
+        low = np.maximum(self._after(panes.panes), first[row_of])
+        many = self._windows.newest(self._panes.start(panes.panes)) - low + 1
+        told = np.repeat(np.arange(len(many)), many)
+        kept, columns = np.nonzero(self._counts[closed.rows])
+        since = first[kept]
+        nth = [row_of[told], kept]
+        windows = [low[told] + counted(many), since + (columns - since) % self._columns]
+        if self._private:
+            many = np.maximum(self._after(closed.reached) - first, 0)
+            every = np.repeat(np.arange(len(many)), many)
+            nth, windows = [*nth, every], [*windows, first[every] + counted(many)]
+        rows, numbers, of = each_once(nth, windows)
+        told_of, kept_of, *_ = np.split(of, np.cumsum([len(told), len(kept)]))
+        return Parts(rows, numbers, told, told_of, (kept, columns), kept_of, row_of)
+
+    def _fold_counts(self, closed: Closed, parts: Parts) -> Integers:
+        counts = np.zeros(len(parts.windows), dtype=np.int64)
+        rows, columns = parts.kept
+        counts[parts.kept_of] = self._counts[closed.rows[rows], columns]
+        held = np.count_nonzero(closed.panes.levels != ABSENT, axis=1)
+        np.add.at(counts, parts.told_of, held[parts.told])
+        return counts
+
+
+def each_once(nth: list[Integers], numbers: list[Integers]) -> tuple[Integers, Integers, Integers]:
+    """Each number of each row once, in order; and which of them each piece is of."""
+    rows, all_of_them = np.concatenate(nth), np.concatenate(numbers)
+    low = all_of_them.min(initial=0)
+    span = int(all_of_them.max(initial=0) - low) + 1
+    keys, of = np.unique(rows * span + (all_of_them - low), return_inverse=True)
+    which, number = np.divmod(keys, span)
+    return which, number + low, of

@@ -1,0 +1,150 @@
+"""What open windows hold of the panes that have closed, and which of them are over.
+
+Where windows are panes nothing is folded, and nothing kept.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from meteragent.privacy.arrays import Integers, Mask
+from meteragent.privacy.domain import Levels
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.query import Sums
+from meteragent.stream.closed import Closed
+from meteragent.stream.fold import Fold, Over
+from meteragent.stream.grain import Grain
+from meteragent.stream.order import NEVER
+from meteragent.stream.panes import UNKNOWN
+from meteragent.stream.part_fold import PartFold
+from meteragent.stream.pieces import Bytes
+
+Contents = Mapping[int, Levels | Sums]
+"""Length of a part, or 0 for single readings -> what windows hold of these."""
+
+
+def some_of(contents: Contents, windows: Integers | Mask) -> Contents:
+    """Those of some windows."""
+    return {
+        part: held.where(windows) if isinstance(held, Sums) else held[windows]
+        for part, held in contents.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Windows that are over, by row and then by time."""
+
+    rows: Integers
+    windows: Integers
+    contents: Contents
+    """Of their readings, which are part 0, and of each part that is asked for."""
+    moments: Integers
+    """When each has closed, as `order` counts it ..."""
+    dues: Integers
+    """... and when that was due, if it was not a record of its meter's that closed it."""
+    whole: Mask
+    """Of which nothing was lost."""
+
+    def where(self, windows: Mask) -> "Decided":
+        """Some of them."""
+        if windows.all():
+            return self
+        return Decided(
+            self.rows[windows],
+            self.windows[windows],
+            some_of(self.contents, windows),
+            self.moments[windows],
+            self.dues[windows],
+            self.whole[windows],
+        )
+
+
+class Folds:
+    """The open windows of one policy's meters, a row per meter."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._windows, self._panes = policy.windows, policy.panes
+        self._digest = int.from_bytes(policy.digest[:8], "little")
+        self.several = policy.panes.size < policy.windows.lasting(1)
+        """Whether windows have several panes."""
+        self._readings = Fold(Grain.of_readings(policy))
+        self._parts = {part: PartFold(policy, part) for part in policy.parts}
+        self._rows = 0
+        self._whole_from: Integers | None = None
+        """The first window of each row of which nothing is lost, where anything is."""
+
+    def grow(self, rows: int) -> None:
+        """Make room for so many rows."""
+        if rows <= self._rows:
+            return
+        if self._whole_from is not None:
+            new = np.full(rows - self._rows, UNKNOWN)
+            self._whole_from = np.concatenate([self._whole_from, new])
+        self._rows = rows
+        for fold in self._all:
+            fold.grow(rows)
+
+    @property
+    def _all(self) -> list[Fold | PartFold]:
+        return [self._readings, *self._parts.values()] if self.several else []
+
+    @property
+    def bytes_per_row(self) -> int:
+        """What a meter takes here."""
+        return sum(fold.bytes_per_row for fold in self._all)
+
+    def open_windows(self) -> int:
+        """How many windows of all rows hold a reading of a pane that has closed."""
+        return self._readings.open_windows()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of which digest it is, as a number, and how many bytes are written down of a row."""
+        return self._digest, sum(fold.bytes_of_state for fold in self._all)
+
+    def until(self, rows: Integers) -> Integers:
+        """Up to when panes are folded, in milliseconds, or NEVER."""
+        return self._readings.until(rows)
+
+    def state(self, rows: Integers) -> Bytes:
+        """What is kept of these rows: of windows that hold something, and nothing else."""
+        return np.concatenate([fold.state(rows) for fold in self._all], axis=1)
+
+    def take_over(self, rows: Integers, until: Integers, state: Bytes) -> None:
+        """Go on with what was kept of these rows."""
+        lengths = [fold.bytes_of_state for fold in self._all]
+        own, *others = np.split(state, np.cumsum(lengths)[:-1], axis=1)
+        self._readings.take_over(rows, until, own)
+        for fold, its in zip(self._parts.values(), others, strict=True):
+            fold.take_over(rows, its)
+
+    def lose(self, rows: Integers, until: Integers) -> None:
+        """Nothing is kept of what these rows held before these times."""
+        if self._whole_from is None:
+            self._whole_from = np.full(self._rows, UNKNOWN)
+        self._whole_from[rows] = self._windows.newest(until - 1) + 1
+
+    def take(self, closed: Closed) -> Decided:
+        """Fold panes into their windows; answer those that are over now."""
+        if not self.several:
+            panes = closed.panes
+            return self._decided(Over(panes.rows, panes.panes, panes.levels), {}, closed)
+        closed = replace(closed, panes=closed.panes.without_empty())
+        over = self._readings.take(closed)
+        averages = {part: fold.take(closed) for part, fold in self._parts.items()}
+        return self._decided(over, averages, closed)
+
+    def _decided(self, over: Over, averages: Contents, closed: Closed) -> Decided:
+        last = self._panes.newest(self._windows.end(over.windows)) - 1
+        whole = np.ones(len(over.rows), dtype=np.bool_)
+        if self._whole_from is not None:
+            whole = over.windows >= self._whole_from[over.rows]
+        timing = closed.timing.of(over.rows, last)
+        contents = {0: over.contents, **averages}
+        return Decided(over.rows, over.windows, contents, *timing, whole)
+
+    def awaited(self, rows: Integers) -> Integers:
+        """By which pane's end each row's next window that holds anything is over, or NEVER."""
+        return self._readings.awaited(rows) if self.several else np.full(len(rows), NEVER)

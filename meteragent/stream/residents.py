@@ -1,0 +1,105 @@
+"""Which meters are here, by any spelling of their ids, and which have no business here."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress, count
+
+import numpy as np
+
+from meteragent.privacy.arrays import Integers, Mask
+from meteragent.stream.cohort import Cohort
+from meteragent.stream.meters import longest_prefix, lookalikes
+from meteragent.stream.readings import Readings, Reason, Reject
+
+
+class Residents:
+    """Meters and their homes: a cohort, and a row in it."""
+
+    def __init__(
+        self,
+        cohorts: Sequence[Cohort],
+        name: Callable[[str], str],
+        max_meters: int,
+        at_home: Callable[[str], bool],
+    ) -> None:
+        """`name` is that of a meter by any spelling of its id, and asked once for each."""
+        self._cohorts = cohorts
+        self._name = name
+        self._max_meters = max_meters
+        self._at_home = at_home
+        self._homes: dict[str, int] = {}  # spelling -> row * cohorts + cohort
+
+    def restore(self, accounts: Mapping[str, bytes], clock: int) -> None:
+        """Take over the meters that the ledger knows. Precondition: nobody is here yet.
+
+        What was kept under several spellings of one id, before they were one meter, adds up.
+        """
+        records: dict[str, list[bytes]] = {}
+        for spelling, record in accounts.items():
+            records.setdefault(self._name(spelling), []).append(record)
+        for number, meters in self._by_cohort(records):  # none is turned away
+            self._cohorts[number].restore(meters, [records[meter] for meter in meters], clock)
+            self._know(number, meters, 0)
+
+    def admit(self, readings: Readings, max_skew: int, rejects: list[Reject]) -> Integers:
+        """The home of each run, or a negative number where it has none and was rejected."""
+        future = readings.ahead(max_skew)
+        homes = np.where(future, _FUTURE, self._homes_of(readings.meters, future))
+        for run in np.flatnonzero(homes < 0).tolist():
+            reason = _REASONS[int(homes[run])]
+            rejects.append(Reject(int(readings.offsets[run]), reason))
+        return homes
+
+    def _homes_of(self, meters: list[str], future: Mask) -> Integers:
+        homes = self._homes
+        try:
+            return np.array([*map(homes.__getitem__, meters)], dtype=np.int64)
+        except KeyError:  # some are new, which is rare
+            new = [m for m in dict.fromkeys(compress(meters, ~future)) if m not in homes]
+            room = max(0, self._max_meters - len(homes))
+            admitted = [m for m in new if not self._obstacle(m)][:room]
+            names = {meter: self._name(meter) for meter in admitted}
+            unknown = dict.fromkeys(name for name in names.values() if name not in homes)
+            for number, mine in self._by_cohort(unknown):
+                self._know(number, mine, self._cohorts[number].move_in(mine))
+            homes.update((meter, homes[name]) for meter, name in names.items())
+            return np.array(
+                [homes[m] if m in homes else self._obstacle(m) or _TOO_MANY_METERS for m in meters],
+                dtype=np.int64,
+            )
+
+    def _by_cohort(self, meters: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+        """The meters of each cohort; some may have none."""
+        by_cohort = defaultdict(list)
+        for meter in meters:
+            if (number := self._cohort_of(meter)) is not None:
+                by_cohort[number].append(meter)
+        yield from by_cohort.items()
+
+    def _know(self, number: int, meters: list[str], row: int) -> None:
+        """Note the homes of meters, whose rows in a cohort begin with this one."""
+        first = row * len(self._cohorts) + number
+        self._homes.update(zip(meters, count(first, len(self._cohorts)), strict=False))
+
+    def _cohort_of(self, meter: str) -> int | None:
+        return longest_prefix([cohort.prefix for cohort in self._cohorts], meter)
+
+    def _obstacle(self, meter: str) -> int | None:
+        """Why a meter that is not known yet has no business here, if it has none."""
+        name = self._name(meter)
+        if self._cohort_of(name) is None:
+            return _NO_POLICY
+        return None if self._at_home(name) else _WRONG_PARTITION
+
+    def lookalikes(self) -> int:
+        """How many meters it knows whose ids differ from another's by their spelling alone."""
+        return lookalikes(self._homes)
+
+
+_FUTURE, _NO_POLICY, _TOO_MANY_METERS, _WRONG_PARTITION = -1, -2, -3, -4
+_REASONS = {
+    _FUTURE: Reason.FUTURE,
+    _NO_POLICY: Reason.NO_POLICY,
+    _TOO_MANY_METERS: Reason.TOO_MANY_METERS,
+    _WRONG_PARTITION: Reason.WRONG_PARTITION,
+}

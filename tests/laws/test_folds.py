@@ -1,0 +1,203 @@
+"""Windows that are folded pane by pane answer like whole ones that are kept in memory."""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import partial
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from meteragent.config.zones import zone
+from meteragent.privacy.calendar import UNITS, Calendar
+from meteragent.privacy.domain import Domain
+from meteragent.privacy.fill import carried, within
+from meteragent.privacy.query import Sums, answer
+from meteragent.privacy.question import question
+from meteragent.privacy.units import format_duration
+from meteragent.stream.closed import Closed, Tally
+from meteragent.stream.folds import Folds
+from meteragent.stream.order import Course
+from meteragent.stream.panes import Store
+from tests.given import DAY, HOUR, MINUTE, SECOND, policy
+from tests.laws.test_panes import columns_of, come_to, cut, timelines
+from tests.twins.panes import Pane, Panes
+from tests.twins.whole_windows import WholeWindows
+
+if TYPE_CHECKING:
+    from meteragent.privacy.policy import Policy
+    from meteragent.stream.folds import Decided
+    from tests.laws.test_panes import Sent
+    from tests.twins.whole_windows import Answer
+
+ROWS = np.arange(4)
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> Policy:
+    """Windows of several panes, of which sums are kept, or all slots."""
+    interval = draw(st.sampled_from([1, 2, 10])) * SECOND
+    pane, many = draw(st.sampled_from([1, 1, 2, 3])), draw(st.integers(2, 6))
+    hop = draw(st.integers(1, many))
+    filled = draw(st.sampled_from([0, 0, 1, 3, 100]))
+    names = ["avg", "min", "max", *(["median"] if draw(st.booleans()) else [])]
+    parts = [1, pane, *(n * pane for n in range(2, many) if many % n == hop % n == 0)]
+    for part in () if filled else draw(st.lists(st.sampled_from(parts), max_size=2, unique=True)):
+        asked = draw(st.sampled_from([["max"], ["median"], ["min", "median"]]))
+        names += [f"{name}({format_duration(part * interval)})" for name in asked]
+    made = partial(
+        policy,
+        domain=Domain(0, 100, 1),
+        questions=tuple(question(name, 1, 100) for name in names),
+        size=many * pane * interval,
+        interval=interval,
+        hop=hop * pane * interval,
+        grace=draw(st.integers(0, 25)) * SECOND,
+        idle=draw(st.integers(0, 40)) * SECOND,
+        presence=draw(st.sampled_from(["public", "private"])),
+        fill_limit=filled * interval,
+    )
+    with patch("meteragent.privacy.windows.LEAST_PANE", pane * interval):
+        rules = made()
+        assume(rules.panes.size == pane * interval)
+    return rules
+
+
+@st.composite
+def calendar_policies(draw: st.DrawFn) -> Policy:
+    """Days, weeks and months."""
+    interval = draw(st.sampled_from([15, 30, 60])) * MINUTE
+    name = draw(st.sampled_from(["Europe/Paris", "America/Sao_Paulo", "UTC", "Pacific/Apia"]))
+    unit = draw(st.sampled_from(UNITS if name != "Pacific/Apia" else UNITS[1:]))
+    offset = draw(st.sampled_from([0, 0, 6 * HOUR]))
+    slots = unit != "month" or interval == HOUR
+    names = ["avg", "min", "max", *(["median"] if slots and draw(st.booleans()) else [])]
+    lengths = Calendar(unit, zone(name)).lengths(interval, offset)
+    return policy(
+        domain=Domain(0, 100, 1),
+        questions=tuple(question(name, 1, 100) for name in names),
+        interval=interval,
+        grace=draw(st.integers(0, 25)) * HOUR,
+        idle=draw(st.integers(0, 40)) * HOUR,
+        presence=draw(st.sampled_from(["public", "private"])),
+        fill_limit=draw(st.sampled_from([0, 0, 1, 3, 100])) * interval,
+        horizon=400 * DAY,
+        **lengths,
+    )
+
+
+def answers(rules: Policy, decided: Decided) -> list[Answer]:
+    """What is answered, as the twin says it."""
+    asked = tuple(q.query for q in rules.questions)
+    contents = decided.contents
+    if not isinstance(slots := contents[0], Sums):
+        starts = rules.windows.start(decided.windows)
+        slots = within(carried(slots, rules.carried), rules.windows.slots_of(starts))
+        contents = {**contents, 0: slots}
+    held = slots.present if isinstance(slots, Sums) else np.count_nonzero(slots >= 0, axis=1)
+    levels = answer(asked, contents)
+    columns = (decided.rows, decided.windows, held)
+    return [
+        (*numbers, tuple(found) if numbers[2] else ())
+        for *numbers, found in zip(*(c.tolist() for c in columns), levels.tolist(), strict=True)
+    ]
+
+
+class Both:
+    """Panes that close, folded, and kept whole."""
+
+    def __init__(self, rules: Policy) -> None:
+        self.rules = rules
+        self.store, self.folds = Store(rules), self.folds_anew()
+        self.store.grow(len(ROWS))
+        self.twin, self.whole = Panes(rules), WholeWindows(rules)
+        self.clock, self.offset = -(2**62), 0
+        self.found: list[Answer] = []
+        self.expected: list[Answer] = []
+
+    def folds_anew(self) -> Folds:
+        folds = Folds(self.rules)
+        folds.grow(len(ROWS))
+        return folds
+
+    def take(self, batch: list[Sent]) -> None:
+        columns, after = columns_of(batch, self.clock)
+        for record, before in zip(batch, columns.before.tolist(), strict=True):
+            for time, level in zip(record.times, record.levels, strict=True):
+                known = {row: meter.next for row, meter in self.twin.meters.items()}
+                own, idle = self.twin.add(record.row, time, level, record.offset, before)
+                self.expect(known, [*own, *idle])
+        course = Course.of_tick(self.clock, self.offset)
+        course = course.moved(np.append(columns.before[1:], after), columns.offsets)
+        for closed in self.store.add(columns, course, Tally()):
+            self.fold(closed)
+        self.clock, self.offset = after, batch[-1].offset + 1
+        self.advance(self.clock, course)
+
+    def expect(self, known: dict[int, int], panes: list[Pane]) -> None:
+        for pane in panes:
+            self.whole.take(*pane)
+        for row, meter in self.twin.meters.items():
+            if (first := known.get(row)) is not None:
+                self.expected += self.whole.reach(row, first, meter.next)
+
+    def advance(self, clock: int, course: Course) -> None:
+        for closed in come_to(self.store, clock, course):
+            self.fold(closed)
+
+    def tick(self, clock: int) -> None:
+        self.clock = clock
+        known = {row: meter.next for row, meter in self.twin.meters.items()}
+        self.expect(known, self.twin.advance(clock))
+        self.advance(clock, Course.of_tick(clock, self.offset))
+
+    def fold(self, closed: Closed) -> None:
+        decided = self.folds.take(closed)
+        if self.rules.presence == "public":
+            self.store.awaited[closed.rows] = self.folds.awaited(closed.rows)
+        self.found += answers(self.rules, decided)
+
+    def restart(self) -> None:
+        """Only what is written down goes on."""
+        until, state = self.folds.until(ROWS), self.folds.state(ROWS)
+        known = until != -(2**62)
+        self.folds = self.folds_anew()
+        self.folds.take_over(ROWS[known], until[known], state[known])
+
+
+@settings(max_examples=max(150, settings().max_examples))
+@given(policies(), st.lists(st.integers(0, 60), max_size=6), st.data())
+def test_folds_answer_like_whole_windows(
+    rules: Policy, cuts: list[int], data: st.DataObject
+) -> None:
+    keep_step(Both(rules), cut(data.draw(timelines(rules.interval)), cuts), data, SECOND)
+
+
+@settings(max_examples=max(100, settings().max_examples))
+@given(
+    calendar_policies(),
+    st.lists(st.integers(0, 60), max_size=6),
+    st.sampled_from([date(2024, 3, 26), date(2024, 10, 23), date(2018, 2, 10), date(2011, 12, 25)]),
+    st.data(),
+)
+def test_so_they_do_where_clocks_change(
+    rules: Policy, cuts: list[int], begin: date, data: st.DataObject
+) -> None:
+    since = (begin - date(1970, 1, 1)).days * DAY + 13 * MINUTE
+    unit = data.draw(st.sampled_from([15 * MINUTE, HOUR]))
+    drawn = data.draw(timelines(rules.interval, unit, since))
+    keep_step(Both(rules), cut(drawn, cuts), data, unit)
+
+
+def keep_step(both: Both, batches: list[list[Sent]], data: st.DataObject, unit: int) -> None:
+    """Give the same to folds and to the twin, and cut and restore anywhere."""
+    for batch in batches:
+        both.take(batch)
+        if data.draw(st.integers(0, 3)) == 0:
+            both.tick(both.clock + data.draw(st.integers(0, 200)) * unit)
+        if data.draw(st.booleans()):
+            both.restart()
+        assert sorted(both.found) == sorted(both.expected)

@@ -1,0 +1,88 @@
+"""The obvious twin of `folds.Folds`: every window as a whole, in memory until it is over."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.query import Query
+from tests.twins.queries import average, percentile
+
+Answer = tuple[int, int, int, tuple[int, ...]]
+"""(row, window, how many slots hold something, the answers)"""
+
+
+@dataclass
+class Meter:
+    first: int
+    """The first pane that was told of, or could have been."""
+    over: int
+    """Up to which pane all are."""
+    cells: dict[int, int] = field(default_factory=dict)  # slot -> level
+
+
+class WholeWindows:
+    """Told of each pane that has closed, one after the other."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.meters: dict[int, Meter] = {}
+
+    def take(self, row: int, pane: int, levels: Sequence[int | None]) -> None:
+        """A pane has closed."""
+        meter = self.meters.setdefault(row, Meter(pane, pane))
+        begin = pane * self.policy.panes.slots
+        meter.cells |= {begin + nth: x for nth, x in enumerate(levels) if x is not None}
+
+    def reach(self, row: int, first: int, until: int) -> list[Answer]:
+        """All panes of a row have closed from one on up to another: which windows are over?"""
+        meter = self.meters.setdefault(row, Meter(first, first))
+        windows, pane = self.policy.windows, self.policy.panes.size
+        window = windows.first_open(meter.over * pane) - 1
+        found = []
+        while windows.end(window) <= until * pane:
+            if windows.end(window) > meter.over * pane:
+                slots = self.content(meter, window)
+                held = len(slots) - slots.count(None)
+                if held or self.policy.presence == "private":
+                    found.append((row, window, held, self.answers(slots)))
+            window += 1
+        meter.over = max(meter.over, until)
+        return found
+
+    def content(self, meter: Meter, window: int) -> list[int | None]:
+        """What its slots hold, those that are filled among them."""
+        windows, interval = self.policy.windows, self.policy.interval
+        begin, end = windows.start(window) // interval, windows.end(window) // interval
+        slots: list[int | None] = []
+        last = None
+        for slot in range(begin, end):
+            if slot in meter.cells:
+                last = slot
+            known = last is not None and slot - last <= self.policy.carried
+            slots.append(meter.cells[last] if last is not None and known else None)
+        return slots
+
+    def answers(self, slots: list[int | None]) -> tuple[int, ...]:
+        """One for each query; those of an empty window are of no meaning."""
+        if all(slot is None for slot in slots):
+            return ()
+        return tuple(self.answer(asked.query, slots) for asked in self.policy.questions)
+
+    def answer(self, query: Query, slots: list[int | None]) -> int:
+        """Of readings, or of the averages of parts."""
+        if query.part:
+            many = query.part // self.policy.interval
+            parts = (slots[first : first + many] for first in range(0, len(slots), many))
+            held = ([slot for slot in part if slot is not None] for part in parts)
+            slots = [average(part) for part in held if part]
+        of = query.name.partition("(")[0]
+        return NAMED[of]([slot for slot in slots if slot is not None])
+
+
+NAMED: dict[str, Callable[[Sequence[int]], int]] = {
+    "avg": average,
+    "min": min,
+    "max": max,
+    "median": percentile(Fraction(50)),
+}
