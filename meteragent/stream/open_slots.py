@@ -3,7 +3,8 @@
 A row begins with the first pane that has not closed, `begin`, and holds as many slots as a pane
 and its wait for more take; what lies beyond is not in it yet. Slots go round in it: one stands
 where it always stands, whatever `begin` is. Of each pane the row remembers the record that first
-touched it, because the committed offset may not pass a record that an open pane needs.
+touched it, because the committed offset may not pass a record that an open pane needs: unless
+what it holds is *carried*, which is to say written down in its meter's ledger record.
 """
 
 from collections.abc import Iterator
@@ -11,12 +12,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask, alike, counted, put_first, stretches
-from meteragent.privacy.domain import ABSENT
+from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.policy import Policy
 from meteragent.stream.records import Places, Records, fill
 from meteragent.stream.strips import Strips
 
 NOT_OPEN = np.iinfo(np.int64).max
+CARRIED = NOT_OPEN - 1
+"""In place of a record's offset: all that the pane held when it was written down."""
 SPARE_ROWS = 64
 
 
@@ -81,7 +84,7 @@ class OpenSlots:
             pane = pane[which] + counted(span + 1)
         cells = records.rows[which] * self.panes + pane % self.panes
         opened = self._opened.reshape(-1)
-        opens = np.flatnonzero(opened[cells] == NOT_OPEN)
+        opens = np.flatnonzero(opened[cells] >= CARRIED)
         if len(opens):
             put_first(opened, cells[opens], records.offsets[which[opens]])
             clocks = self._opened_clock.reshape(-1)
@@ -135,4 +138,36 @@ class OpenSlots:
             return None
         at = int(self._opened.argmin())
         offset = int(self._opened.flat[at])
-        return None if offset == NOT_OPEN else (offset, int(self._opened_clock.flat[at]))
+        return None if offset >= CARRIED else (offset, int(self._opened_clock.flat[at]))
+
+    # What is carried.
+
+    def opened_before(self, offset: int) -> Integers:
+        """The rows that need a record from before this one, those with the oldest first."""
+        first = self._opened.min(axis=1, initial=NOT_OPEN)
+        rows = np.flatnonzero(first < offset)
+        oldest: Integers = rows[np.argsort(first[rows], kind="stable")]
+        return oldest
+
+    def carry(self, rows: Integers) -> None:
+        """What these rows hold is written down, and need not be read again."""
+        opened = self._opened[rows]
+        self._opened[rows] = np.where(opened == NOT_OPEN, NOT_OPEN, CARRIED)
+
+    def carried(self, rows: Integers) -> Mask:
+        """Which of these rows hold anything that need not be read again."""
+        carried: Mask = (self._opened[rows] == CARRIED).any(axis=1)
+        return carried
+
+    def straight(self, rows: Integers, begin: Integers) -> Levels:
+        """levels[row, slot] of rows that begin with these panes."""
+        return self.strips(rows, begin, begin).levels.reshape(len(rows), self.length)
+
+    def take_over(self, rows: Integers, begin: Integers, levels: Levels) -> None:
+        """Hold what was carried of these rows. Precondition: they hold nothing."""
+        first = np.arange(len(rows)) * self.length
+        self.go_on(Strips(self._panes, rows, begin, begin, first, levels.reshape(-1)))
+        for step in range(self.panes):
+            slots = slice(step * self._panes.slots, (step + 1) * self._panes.slots)
+            held = np.flatnonzero((levels[:, slots] != ABSENT).any(axis=1))
+            self._opened[rows[held], (begin[held] + step) % self.panes] = CARRIED
