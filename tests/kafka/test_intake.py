@@ -11,7 +11,7 @@ from meteragent.formats.encoder import Encoder
 from meteragent.kafka.intake import Intake
 from meteragent.stream.pipeline import Assigned, Pipeline, Position
 from meteragent.watch.events import BatchTaken
-from tests.given import KEY, MINUTE, policy
+from tests.given import DAY, HOUR, KEY, MINUTE, policy
 
 
 def test_time_passes_only_once_that_is_committed() -> None:
@@ -77,3 +77,21 @@ def test_a_long_pause_is_committed_in_portions_with_the_position_before_it(
 def record(offset: int, meter: str, time: int) -> ConsumerRecord:
     value = json.dumps({"meter_id": meter, "ts": time, "value": 400}).encode()
     return ConsumerRecord("readings", 0, offset, time, 1, None, value, 0, 0, len(value), ())
+
+
+def test_a_pane_of_a_long_window_is_written_down_and_tells_nobody_of_a_window() -> None:
+    day = policy(size=DAY, interval=MINUTE)
+
+    async def scenario() -> None:
+        said: list[object] = []
+        pipeline = Pipeline([Assigned("", "all", day)], KEY, max_skew=1000, max_meters=9)
+        source = TopicPartition("readings", 0)
+        intake = Intake(source, pipeline, Decoder(), Encoder(), {"all": "out"}, said.append)
+        await intake.take([record(at, "m", at * HOUR) for at in range(3)])
+        outbox, position = await intake.empty()
+        assert outbox.released == 0
+        assert [*outbox.accounts] == ["m"]
+        assert position.offset == 2
+        assert [type(event) for event in said] == [BatchTaken]
+
+    asyncio.run(scenario())
