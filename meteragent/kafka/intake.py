@@ -133,7 +133,8 @@ class Intake:
                         return
                     documents += step.written(self._encoder.encode)
                     self._outbox.accounts.update(step.accounts)
-                    _add(decided, _decided(self._source.partition, step))
+                    if step.releases.meters:
+                        _add(decided, _decided(self._source.partition, step))
                     await asyncio.sleep(0)
                 for policy in sorted(decided):
                     self._tell(decided[policy])
