@@ -173,7 +173,7 @@ def _nothing() -> None:
 
 
 def _add(decided: dict[str, WindowsDecided], partition: int, step: Step) -> None:
-    """Put what is told of a policy's windows together, where any was decided.
+    """Put what is told of a policy's windows together, where any is over.
 
     Once for a stage, and in the order of their ids: how many steps it takes, and which is first,
     may depend on who was heard.

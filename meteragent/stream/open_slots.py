@@ -18,8 +18,8 @@ from meteragent.stream.records import Places, Records, fill
 from meteragent.stream.strips import Strips
 
 NOT_OPEN = np.iinfo(np.int64).max
-CARRIED = NOT_OPEN - 1
-"""In place of a record's offset: all that the pane held when it was written down."""
+CARRIED = NOT_OPEN - 2
+"""All that the pane holds is written down."""
 SPARE_ROWS = 64
 
 
@@ -33,6 +33,7 @@ class OpenSlots:
         """The most panes of one row that can be open at once."""
         self._levels = np.empty((0, self.length), dtype=policy.domain.dtype)
         self._opened = np.empty((0, self.panes), dtype=np.int64)
+        """Twice the offset of a record, and one more where older ones are carried."""
         self._opened_clock = np.empty((0, self.panes), dtype=np.int64)
 
     def grow(self, rows: int) -> None:
@@ -86,7 +87,8 @@ class OpenSlots:
         opened = self._opened.reshape(-1)
         opens = np.flatnonzero(opened[cells] >= CARRIED)
         if len(opens):
-            put_first(opened, cells[opens], records.offsets[which[opens]])
+            carried = opened[cells[opens]] == CARRIED
+            put_first(opened, cells[opens], 2 * records.offsets[which[opens]] + carried)
             clocks = self._opened_clock.reshape(-1)
             put_first(clocks, cells[opens], records.before[which[opens]])
 
@@ -138,14 +140,14 @@ class OpenSlots:
             return None
         at = int(self._opened.argmin())
         offset = int(self._opened.flat[at])
-        return None if offset >= CARRIED else (offset, int(self._opened_clock.flat[at]))
+        return None if offset >= CARRIED else (offset // 2, int(self._opened_clock.flat[at]))
 
     # What is carried.
 
     def opened_before(self, offset: int) -> Integers:
         """The rows that need a record from before this one, those with the oldest first."""
         first = self._opened.min(axis=1, initial=NOT_OPEN)
-        rows = np.flatnonzero(first < offset)
+        rows = np.flatnonzero(first < 2 * offset)
         oldest: Integers = rows[np.argsort(first[rows], kind="stable")]
         return oldest
 
@@ -155,8 +157,9 @@ class OpenSlots:
         self._opened[rows] = np.where(opened == NOT_OPEN, NOT_OPEN, CARRIED)
 
     def carried(self, rows: Integers) -> Mask:
-        """Which of these rows hold anything that need not be read again."""
-        carried: Mask = (self._opened[rows] == CARRIED).any(axis=1)
+        """Which of these rows hold anything that would not be read again."""
+        opened = self._opened[rows]
+        carried: Mask = ((opened % 2 == 1) & (opened != NOT_OPEN)).any(axis=1)
         return carried
 
     def straight(self, rows: Integers, begin: Integers) -> Levels:

@@ -10,8 +10,8 @@ from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.kafka.intake import Intake
 from meteragent.stream.pipeline import Assigned, Pipeline, Position
-from meteragent.watch.events import BatchTaken
-from tests.given import DAY, HOUR, KEY, MINUTE, policy
+from meteragent.watch.events import BatchTaken, WindowsDecided
+from tests.given import KEY, MINUTE, policy
 
 
 def test_time_passes_only_once_that_is_committed() -> None:
@@ -74,24 +74,27 @@ def test_a_long_pause_is_committed_in_portions_with_the_position_before_it(
     assert isinstance(said[-1], BatchTaken)
 
 
+def test_panes_close_before_any_window_is_over() -> None:
+    """What is carried of the window leaves with the position; of windows nothing is told yet."""
+
+    async def scenario() -> None:
+        long = policy(size=60 * MINUTE)
+        pipeline = Pipeline([Assigned("", "all", long)], KEY, max_skew=1000, max_meters=9)
+        said: list[object] = []
+        source = TopicPartition("readings", 0)
+        intake = Intake(source, pipeline, Decoder(), Encoder(), {"all": "out"}, said.append)
+        await intake.take([record(at, "m", at * 20 * MINUTE) for at in range(3)])
+        outbox, position = await intake.empty()
+        assert (outbox.released, list(outbox.accounts)) == (0, ["m"])
+        assert position.processed == 3
+        assert [type(event) for event in said] == [BatchTaken]
+        await intake.take([record(3, "m", 80 * MINUTE)])
+        assert (await intake.empty())[0].released == 1
+        assert [type(event) for event in said] == [BatchTaken, WindowsDecided, BatchTaken]
+
+    asyncio.run(scenario())
+
+
 def record(offset: int, meter: str, time: int) -> ConsumerRecord:
     value = json.dumps({"meter_id": meter, "ts": time, "value": 400}).encode()
     return ConsumerRecord("readings", 0, offset, time, 1, None, value, 0, 0, len(value), ())
-
-
-def test_a_pane_of_a_long_window_is_written_down_and_tells_nobody_of_a_window() -> None:
-    day = policy(size=DAY, interval=MINUTE)
-
-    async def scenario() -> None:
-        said: list[object] = []
-        pipeline = Pipeline([Assigned("", "all", day)], KEY, max_skew=1000, max_meters=9)
-        source = TopicPartition("readings", 0)
-        intake = Intake(source, pipeline, Decoder(), Encoder(), {"all": "out"}, said.append)
-        await intake.take([record(at, "m", at * HOUR) for at in range(3)])
-        outbox, position = await intake.empty()
-        assert outbox.released == 0
-        assert [*outbox.accounts] == ["m"]
-        assert position.offset == 2
-        assert [type(event) for event in said] == [BatchTaken]
-
-    asyncio.run(scenario())

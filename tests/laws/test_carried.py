@@ -173,3 +173,39 @@ def test_what_was_carried_under_other_settings_is_lost_and_said_to_be(changed: s
     assert of["m"] == Withheld.LOST
     assume(changed == "grace")
     assert of["b"] == Withheld.NOTHING
+
+
+def test_what_is_carried_stays_written_down_while_more_comes_into_its_pane() -> None:
+    """
+    a: |--x----|--y-----|-z-      x, y are carried; z comes into y's pane, then x's pane closes
+
+    and its window is written down: y must be, too.
+    """
+    late = policy(size=60 * SECOND, grace=60 * SECOND, idle=10 * HOUR)
+    log = [
+        Record(meter, (HOUR + written) * SECOND, (HOUR + time) * SECOND, (watts,))
+        for meter, written, time, watts in (
+            ("a", 0, 0, 10.0),
+            ("a", 70, 70, 20.0),
+            ("b", 8000, 8000, 1.0),
+            ("b", 9000, 9000, 1.0),
+            ("b", 18000, 18000, 1.0),
+            ("a", 18001, 100, 60.0),
+            ("a", 18002, 121, 7.0),
+        )
+    ]
+    releases = []
+    for crash in (False, True):
+        published = Published()
+        one = pipeline(published, (Assigned("", "all", late),))
+        published.commit(one, one.feed(readings(log[:3])))
+        for at in range(3, len(log)):
+            published.commit(one, one.feed(readings(log[at : at + 1], at)))
+        if crash:
+            one = pipeline(published, (Assigned("", "all", late),))
+            begin = published.position.offset
+            published.commit(one, one.feed(readings(log[begin:], begin)))
+        published.commit(one, one.tick((HOUR + 90_000) * SECOND))
+        releases.append(published.releases)
+    assert releases[0] == releases[1]
+    assert releases[0]
