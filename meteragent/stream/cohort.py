@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers, alike, run_starts
+from meteragent.privacy.arrays import Integers, alike, lengthen, roomy, run_starts
 from meteragent.privacy.billing import load_together
 from meteragent.privacy.entropy import TAG_BYTES, NoiseKey, tag
 from meteragent.privacy.ledger import Ledger
@@ -51,9 +51,7 @@ class Cohort:
             branch.grow(rows)
         tags = b"".join(map(tag, meters))
         if rows > len(self._tags):
-            room = np.empty((len(self.branches[0].store.next), TAG_BYTES), dtype=np.uint8)
-            room[:first] = self._tags[:first]
-            self._tags = room
+            lengthen(self, "_tags", roomy(len(self._tags), rows), 0)
         self._tags[first:rows] = np.frombuffer(tags, dtype=np.uint8).reshape(-1, TAG_BYTES)
         return first
 

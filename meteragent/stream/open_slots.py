@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers, Mask, alike, counted, put_first, stretches
+from meteragent.privacy.arrays import Integers, Mask, alike, counted, lengthen, put_first, stretches
 from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.policy import Policy
 from meteragent.stream.records import Places, Records, fill
@@ -20,7 +20,6 @@ from meteragent.stream.strips import Strips
 NOT_OPEN = np.iinfo(np.int64).max
 CARRIED = NOT_OPEN - 2
 """All that the pane holds is written down."""
-SPARE_ROWS = 64
 
 
 class OpenSlots:
@@ -38,13 +37,9 @@ class OpenSlots:
 
     def grow(self, rows: int) -> None:
         """Make room for so many rows."""
-        new = rows - len(self._levels)
-        self._levels = np.concatenate(
-            [self._levels, np.full((new, self.length), ABSENT, dtype=self._levels.dtype)]
-        )
-        empty = np.full((new, self.panes), NOT_OPEN)
-        self._opened = np.concatenate([self._opened, empty])
-        self._opened_clock = np.concatenate([self._opened_clock, empty])
+        lengthen(self, "_levels", rows, ABSENT)
+        lengthen(self, "_opened", rows, NOT_OPEN)
+        lengthen(self, "_opened_clock", rows, NOT_OPEN)
 
     @property
     def bytes_per_row(self) -> int:
