@@ -94,8 +94,8 @@ def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def sanitized(*others: str) -> Exit:
-    return Exit(main(["sanitize", "in.jsonl", "-o", "out.jsonl", *SETTINGS, *others]))
+def sanitized(*others: str) -> int:
+    return main(["sanitize", "in.jsonl", "-o", "out.jsonl", *SETTINGS, *others])
 
 
 def released(directory: Path) -> dict[int, str]:
