@@ -22,6 +22,8 @@ from aiokafka.record.control_record import ABORT_MARKER, ControlRecord
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c
 
+from meteragent.formats import fast
+
 EVERYTHING = 2**63 - 1
 """An offset that comes after all records."""
 MAGIC = 2
@@ -220,16 +222,20 @@ class Walk:
 
     def _look(self, at: int, end: int) -> tuple[int, int]:
         """How many records of a batch are to be taken, and the offset after it."""
-        if self._raw[at + _MAGIC_AT] < MAGIC:
+        if magic(self._raw, at) < MAGIC:
             old = batch(self._raw, at, end)
             if not old.validate_crc():
                 raise CorruptRecordException("a record's checksum is wrong")
             return 1, old.next_offset
         head = _Head._make(_HEAD.unpack_from(self._raw, at))
-        if calc_crc32c(self._view[at + _CHECKED_FROM : end]) != head.checksum:
+        if self._checksum(at + _CHECKED_FROM, end) != head.checksum:
             raise CorruptRecordException("a batch's checksum is wrong")
         left_out = self._is_aborted(head, at, end) or head.attributes & _CONTROL
         return 0 if left_out else head.records, head.base + head.last_delta + 1
+
+    def _checksum(self, at: int, end: int) -> int:
+        found = fast.checksum(self._raw, at, end)
+        return calc_crc32c(self._view[at:end]) if found is None else found
 
     def _is_aborted(self, head: _Head, at: int, end: int) -> bool:
         while self._aborted and self._aborted[0][1] <= head.base:
@@ -239,6 +245,11 @@ class Walk:
             if ControlRecord.parse(marker.key) == ABORT_MARKER:
                 self._ignored.discard(head.producer)
         return bool(head.attributes & _TRANSACTIONAL) and head.producer in self._ignored
+
+
+def magic(raw: bytes, at: int) -> int:
+    """Of which format a batch is."""
+    return raw[at + _MAGIC_AT]
 
 
 def batch(raw: bytes, at: int, end: int) -> Any:  # noqa: ANN401 - aiokafka's own
@@ -252,7 +263,7 @@ def _spans(raw: bytes) -> Iterator[tuple[int, int]]:
     while at + _PREFIX.size <= len(raw):
         end = at + _PREFIX.size + _PREFIX.unpack_from(raw, at)[1]
         shortest = at + _SHORTEST_OLD
-        if end >= shortest and len(raw) > at + _MAGIC_AT and raw[at + _MAGIC_AT] >= MAGIC:
+        if end >= shortest and len(raw) > at + _MAGIC_AT and magic(raw, at) >= MAGIC:
             shortest = at + _HEAD.size
         if end < shortest:
             raise CorruptRecordException("a batch is too short")
