@@ -204,6 +204,13 @@ def filled(levels: int, rate: float) -> float:
     return 1 + levels * apart(rate, 1)
 
 
+def filled_together(levels: int, rate: float, answers: int) -> float:
+    """The same of all answers that one draw is for (claim 11)."""
+    radius = radii(rate, answers)
+    width = 2 * np.arange(len(radius)) + 1
+    return float(radius @ ((width + levels) / width) ** answers)
+
+
 def _about_the_middle(answers: Integers, rates: Sequence[float]) -> float:
     """A bound on the mean of the largest likelihood ratio of a story to the middle of them all."""
     middle = np.median(answers, axis=0).astype(np.int64)
