@@ -33,6 +33,8 @@ MOST_PAIRED = 2**22
 """Pairs of radii that are looked at for one joint draw."""
 SURE = math.log(1e-9)
 """Who is wrong less often than that is said to be always right."""
+NEVER = 700.0
+"""`exp(-NEVER)` is the least chance that is kept."""
 POWERS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 
 Floats = NDArray[np.float64]
@@ -88,7 +90,8 @@ def right(draws: Mapping[Draw, int], resolution: float) -> float:
     if not told:
         return 0.5
     laws = {draw: law(draw, resolution) for draw in told}
-    if sum(_alike(*laws[draw], draw, resolution) * told[draw] for draw in told) < SURE:
+    rates = {draw: resolution * draw.nano / NANO for draw in told}
+    if sum(_alike(*laws[draw], rates[draw]) * told[draw] for draw in told) < SURE:
         return 1.0
     return (1 + min(max(_variation(told, laws, resolution), 0.0), 1.0)) / 2
 
@@ -104,15 +107,30 @@ def _variation(told: Mapping[Draw, int], laws: Mapping[Draw, Law], resolution: f
         odds, chances = laws[draw]
         cells = np.zeros(size)
         np.add.at(cells, -(-odds * draw.nano // unit) % size, chances)
-        spectrum *= np.fft.rfft(cells) ** count
+        spectrum *= _power(np.fft.rfft(cells), count)
     positive = np.fft.irfft(spectrum, size)[1 : furthest + 1]
     rate = resolution * unit / NANO
     return float(positive @ -np.expm1(-rate * np.arange(1, furthest + 1)))
 
 
-def _alike(odds: Integers, chances: Floats, draw: Draw, resolution: float) -> float:
-    """The logarithm of twice what one draw leaves to be wrong about, at most (Bhattacharyya)."""
-    return math.log(float(chances @ np.exp(-odds * (resolution * draw.nano / NANO / 2))))
+def _power(base: NDArray[np.complex128], count: int) -> NDArray[np.complex128]:
+    """By squares: numpy takes ten times as long."""
+    power = np.ones_like(base)
+    while count:
+        if count & 1:
+            power *= base
+        base, count = base * base, count >> 1
+    return power
+
+
+def _alike(odds: Integers, chances: Floats, rate: float) -> float:
+    """The logarithm of twice what one draw leaves to be wrong about, at most (Bhattacharyya).
+
+    What speaks against the true story is as much as what speaks for it, seen from the other.
+    """
+    sides = np.where(odds > 0, 2.0, odds == 0)
+    alike = float((sides * chances) @ np.exp(-np.minimum(rate / 2 * np.abs(odds), NEVER)))
+    return math.log(max(alike, math.exp(-NEVER)))
 
 
 def law(draw: Draw, resolution: float) -> Law:
@@ -126,7 +144,7 @@ def law(draw: Draw, resolution: float) -> Law:
 def _own_law(levels: int, rate: float) -> Law:
     """Of one answer: what is between the two stories speaks for the nearer one."""
     passed = np.arange(levels + 1)
-    chances = np.exp(-rate * (levels - passed)) / (1 + math.exp(-rate))
+    chances = np.exp(-np.minimum(rate * (levels - passed), NEVER)) / (1 + math.exp(-rate))
     chances[1:-1] *= -math.expm1(-rate)
     return 2 * passed - levels, chances
 

@@ -21,8 +21,8 @@ from meteragent.privacy.terms import JOINT
 
 DAYS = {"day": (1,), "week": (7,), "month": (28, 29, 30, 31)}
 """How many days a calendar's windows have: as many times something is done that is done daily."""
-ALL = 0.5
-"""What can be gained over guessing."""
+POSITIONS = 64
+"""Of a load in its windows, that are told apart at most."""
 Held = Sequence[int]
 """How many of the readings that a load moves each of some windows holds."""
 
@@ -33,15 +33,22 @@ def told(load: Everyday, policy: Policy, days: int = 1) -> float:
     Guessing is right in half of all cases. The parts of a load run at times of their own: each is
     told apart by itself, and what an attacker gains by each of them adds up.
     """
-    resolution, fewest = float(policy.domain.resolution), policy.fewest_slots
-    gained = 0.0
+    loss = traces(load, policy, policy.fewest_slots, days=days).together
+    step = max(asked.nano for asked in policy.questions) * float(policy.domain.resolution) / NANO
+    most, gained = bound(loss, step), 0.0
     for often, part in load.parts:
-        if gained < ALL:
-            most = max(right(moves, resolution) for moves in _moves(part, policy, days))
-            gained += often * (most - 0.5)
-    loss = traces(load, policy, fewest, days=days).together
-    step = max(asked.nano for asked in policy.questions) * resolution / NANO
-    return min(0.5 + gained, bound(loss, step))
+        gained += often * _gained(part, policy, days, (most - 0.5 - gained) / often)
+    return min(0.5 + gained, most)
+
+
+def _gained(part: Load, policy: Policy, days: int, enough: float) -> float:
+    """How much more often than by guessing, at any time of day; what is `enough` will do."""
+    resolution, gained = float(policy.domain.resolution), 0.0
+    for moves in _moves(part, policy, days) if enough > 0 else ():
+        gained = max(gained, right(moves, resolution) - 0.5)
+        if gained >= enough:
+            break
+    return gained
 
 
 def _moves(part: Load, policy: Policy, days: int) -> Iterator[Counter[Draw]]:
@@ -97,15 +104,18 @@ def _in_a_row(readings: int, most: int, part: Load, policy: Policy) -> Iterator[
     """How windows hold so many readings of all uses together, `most` of them in a whole window.
 
     A window that begins in the midst of a use ends in the midst of another, so that it holds as
-    many. Of the first window's readings the fewest are taken that move as much: then the others
-    hold no fewer.
+    many. Positions are taken together where the first window's answers move as much, and where
+    there are too many: then it has the most readings of all these, and the others have what the
+    fewest leave.
     """
     moved = partial(_moved, part=part, policy=policy)
     first, most = 1, min(most, readings)
     while first <= most:
+        after = bisect_right(range(most + 1), moved(first), lo=first, key=moved)
+        after = max(after, first + most // POSITIONS)
         whole, last = divmod(readings - first, most)
-        yield [first, *[most] * whole, last]
-        first = bisect_right(range(most + 1), moved(first), lo=first, key=moved)
+        yield [min(after - 1, most), *[most] * whole, last]
+        first = after
 
 
 def _moved(covered: int, part: Load, policy: Policy) -> tuple[int, ...]:
