@@ -140,7 +140,7 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True)
-class Right:
+class Success:
     """How often the best attacker is right at most who says whether a load ran; guessing: in half.
 
     Where no reading is missing, and all else in the home is known.
@@ -169,7 +169,7 @@ class Seen:
     """The same where no reading is missing."""
     habit: Bound
     """The same where no reading is missing, if it runs every day, after 30 days."""
-    right: Right
+    right: Success
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from meteragent.explain.document import (
     Choice,
     Explanation,
     Part,
-    Right,
     Seen,
     Spending,
+    Success,
     Together,
 )
 from meteragent.explain.guarantee import Guarantee
@@ -182,5 +182,5 @@ def _seen(load: Everyday, policy: Policy) -> Seen:
         left.capped,
         Bound.of(whole.together),
         Bound.of(habit.together),
-        Right(*(told(load, policy, days) for days in (1, WEEK, HABIT))),
+        Success(*(told(load, policy, days) for days in (1, WEEK, HABIT))),
     )
