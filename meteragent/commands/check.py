@@ -12,6 +12,7 @@ from meteragent.config import Config, load, refuse_unreadable
 from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
 from meteragent.explain.words import time_text
+from meteragent.formats import fast
 from meteragent.stream.meters import lookalikes
 from meteragent.stream.trail import read_back
 
@@ -28,6 +29,7 @@ def run(arguments: Namespace) -> Exit:
         _warn(policy.name, advice.of_grid(policy.guarantee))
         _warn(policy.name, advice.of_joint(policy.policy))
     sys.stdout.write(_replay(config))
+    sys.stdout.write(f"records: read by {fast.way()}\n")
     if not arguments.offline:
         sys.stdout.write(
             f"{config.kafka.input}: readings are taken from the partition that "

@@ -20,6 +20,7 @@ from meteragent.commands.exit_codes import CODES, Exit, code_of
 from meteragent.commands.schema import SCHEMAS
 from meteragent.config.reference import reference
 from meteragent.errors import BrokerRefused, LedgerDamaged, MeterAgentError, TopicsUnfit
+from meteragent.formats import fast
 
 ROOT = Path(__file__).parents[2]
 MARKER = "meter-4711-used-1234.5W"
@@ -50,9 +51,10 @@ REPLAY = (
 def test_check_accepts_the_example(directory: Path, capsys: Said) -> None:
     assert main(["check", "--offline", "-c", str(directory / "agent.toml")]) == Exit.OK
     said = capsys.readouterr()
-    assert said.out.splitlines()[-4:] == [
+    assert said.out.splitlines()[-5:] == [
         "configuration: good, with policies household",
         REPLAY,
+        f"records: read by {fast.way()}",
         "certificates and secrets: good",
         "noise key: good",
     ]
