@@ -8,6 +8,7 @@ b: -----|--y--|--y--|--y--|--y--|--y--|
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -18,12 +19,12 @@ from meteragent.errors import LedgerDamaged
 from meteragent.privacy.ledger_record import behind
 from meteragent.privacy.question import question
 from meteragent.stream.pipeline import Assigned, Pipeline
-from meteragent.stream.releases import Withheld
+from meteragent.stream.releases import Step, Withheld
 from meteragent.stream.trail import expected, read_back
 from tests.given import HOUR, KEY, SECOND, Record, policy, readings
 from tests.laws.test_pipeline import HOME, PEAKS, SUMS, Published, at_once
 
-LATE = {"idle": 900 * SECOND, "grace": 20 * SECOND}
+LATE: dict[str, Any] = {"idle": 900 * SECOND, "grace": 20 * SECOND}
 POLICIES = (
     Assigned("", "all", replace(HOME, **LATE)),
     Assigned("", "sums", replace(SUMS, **LATE)),
@@ -86,7 +87,8 @@ def test_what_is_carried_is_released_as_if_it_had_been_read_again(
 ) -> None:
     expected_of_all, published = straight(log), Published()
     with carried_after(longer), at_once(much):
-        one, at, waiting = pipeline(published), 0, []
+        waiting: list[Step] = []
+        one, at = pipeline(published), 0
         for length, fate in [*fates, (len(log), "commit and crash")]:
             upto = min(at + length, len(log))
             if upto > at:
