@@ -11,6 +11,7 @@ from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load, refuse_unreadable
 from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
+from meteragent.formats import fast
 from meteragent.stream.meters import lookalikes
 
 
@@ -22,6 +23,7 @@ def run(arguments: Namespace) -> Exit:
     for policy in config.policy:
         _warn(policy.name, advice.of_grid(policy.guarantee))
         _warn(policy.name, advice.of_joint(policy.policy))
+    sys.stdout.write(f"records: read by {fast.way()}\n")
     if not arguments.offline:
         sys.stdout.write(
             f"{config.kafka.input}: readings are taken from the partition that "
