@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meteragent.config.zones import zone
 from meteragent.errors import InvalidSetting
 from meteragent.formats.times import TimeFormat, zone_of
 from meteragent.library.outcome import Column, Kind
-from meteragent.library.rows import NO_TIME, Rows
+from meteragent.library.rows import NO_TIME, Cells
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.domain import Watts
 
@@ -70,20 +71,19 @@ class Where:
                 instead = f"name one of {known}; .reset_index() makes columns of an index"
                 raise InvalidSetting(argument, f"there is no column {name!r}", instead)
 
-    def rows(self, frame: "nw.DataFrame[Any]") -> Rows:
+    def rows(self, frame: "nw.DataFrame[Any]") -> Cells:
         """What the frame says, row by row."""
         self.refuse_missing(frame.columns)
-        return Rows(self._meters(frame), self._times(frame), self._watts(frame))
+        return Cells(self._meters(frame), self._times(frame), self._watts(frame))
 
-    def _meters(self, frame: "nw.DataFrame[Any]") -> list[object]:
+    def _meters(self, frame: "nw.DataFrame[Any]") -> NDArray[np.object_]:
         if self.meter_id:
-            return [self.meter_id] * len(frame)
+            return np.full(len(frame), self.meter_id, dtype=np.object_)
         column = frame[self.meter]
         if column.dtype.is_float():
             problem = "holds numbers that may have a fraction, and ids do not"
             raise InvalidSetting("meter", problem, "make them text, or whole numbers")
-        meters: list[object] = column.cast(nw.String()).to_list()
-        return meters
+        return np.array(column.cast(nw.String()).to_list(), dtype=np.object_)
 
     def _watts(self, frame: "nw.DataFrame[Any]") -> Watts:
         column = frame[self.value]
@@ -152,7 +152,9 @@ def opened(frame: "IntoDataFrame") -> "nw.DataFrame[Any]":
 
 
 def frame_of(
-    columns: Mapping[str, Column], kinds: Mapping[str, Kind], backend: "nw.Implementation"
+    columns: Mapping[str, Column],
+    kinds: Mapping[str, Kind],
+    backend: Any,  # noqa: ANN401 - narwhals' own type is wider than what it takes
 ) -> "nw.DataFrame[Any]":
     """A frame of this kind."""
     return nw.from_dict(
@@ -161,7 +163,10 @@ def frame_of(
 
 
 def _series(
-    name: str, column: Column, kind: Kind, backend: "nw.Implementation"
+    name: str,
+    column: Column,
+    kind: Kind,
+    backend: Any,  # noqa: ANN401 - as above
 ) -> "nw.Series[Any]":
     if kind == "time":
         moments = column.astype("datetime64[ms]")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.formats.encoder import counts_are_told, readings_of
-from meteragent.privacy.arrays import Integers, Mask
+from meteragent.privacy.arrays import Mask
 from meteragent.privacy.domain import Watts
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.terms import JOINT
@@ -85,7 +85,6 @@ def _cells(kinds: dict[str, Kind], releases: Releases) -> dict[str, Column]:
     """What is said of some windows of one policy; what is not said of any is left out."""
     policy, granted = releases.policy, releases.granted
     many = len(granted)
-    told = np.array([counts_are_told(policy, some) for some in granted.tolist()], dtype=np.bool_)
     cells: dict[str, Column] = {
         "meter_id": np.array(releases.meters, dtype=np.object_),
         "window_start": releases.starts,
@@ -96,13 +95,17 @@ def _cells(kinds: dict[str, Kind], releases: Releases) -> dict[str, Column]:
         "policy": _text(policy.id, many),
         "slots": np.broadcast_to(np.asarray(releases.slots, dtype=np.int64), many),
     }
-    if policy.presence == "public" and policy.readings != "none":
-        counts = np.array(readings_of(releases), dtype=np.object_)
-        cells["readings"] = np.where(told, counts, np.nan if kinds["readings"] == "number" else None)  # type: ignore[call-overload]
-        cells["readings"] = cells["readings"].astype(_TYPES.get(kinds["readings"], np.object_))
+    kind = kinds["readings"]
+    counts = _nothing(kind, many)
+    for some in np.unique(granted).tolist():
+        if counts_are_told(policy, some):
+            whose = granted == some
+            counts[whose] = np.array(readings_of(releases), dtype=np.object_)[whose]
+    cells["readings"] = counts
     for charge in policy.charges:
-        paid = granted >= charge.queries
-        cells[f"{charge.name}{EPSILON}"] = np.where(paid, _text(charge.epsilon, many), None)  # type: ignore[call-overload]
+        epsilon = _text(charge.epsilon, many)
+        epsilon[granted < charge.queries] = None
+        cells[f"{charge.name}{EPSILON}"] = epsilon
     return cells | _answers(releases)
 
 
@@ -113,8 +116,10 @@ def _answers(releases: Releases) -> dict[str, Column]:
     for place, (asked, span) in enumerate(zip(policy.questions, spans, strict=True)):
         for suffix, values in (("", releases.values), (UNBIASED, releases.unbiased)):
             some = values[:, slice(*span)], releases.granted > place
-            shown = _lists(releases, *some) if asked.query.per_slot else np.where(
-                some[1], some[0][:, 0], np.nan
+            shown = (
+                _lists(releases, *some)
+                if asked.query.per_slot
+                else np.where(some[1], some[0][:, 0], np.nan)
             )
             cells[f"{asked.query.name}{suffix}"] = shown
     return cells

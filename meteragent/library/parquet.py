@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import narwhals as nw
 
@@ -88,7 +88,7 @@ class Parquet:
         schema = self._table(table(kinds, [])).schema
         self._writer = pq.ParquetWriter(path, schema)
 
-    def __enter__(self) -> "Parquet":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -59,7 +59,7 @@ def policy(preset: str | None = None, /, **settings: Any) -> Plan:  # noqa: ANN4
     tv-content
     >>> ma.policy("tv-content", window="no day")
     Traceback (most recent call last):
-    meteragent.errors.ConfigRefused: window: is not a duration; write for example "10s"
+    meteragent.errors.ConfigRefused: window: is not a duration; write for example "15m" or "1h30m"
 
     ConfigRefused: what is wrong with it, all at once.
     """

@@ -6,10 +6,11 @@ reading, which is no fault.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meteragent.formats.json_one import CONTROL, LATEST, LONGEST_METER
 from meteragent.privacy.arrays import Integers, Mask
@@ -18,25 +19,27 @@ from meteragent.stream.closed import Counts
 from meteragent.stream.readings import Readings, Reason
 
 AT_ONCE = 2**17
-"""Rows that are worked on together."""
+"""Cells that are worked on together."""
 NO_TIME = -1
 _METER = re.compile(f"[^{CONTROL}]{{1,{LONGEST_METER}}}")
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Cells:
     """Readings as they stand in a table; `times` in milliseconds, `watts` NaN where absent."""
 
-    meters: Sequence[object]
+    meters: NDArray[np.object_]
     """Ids, where these are text."""
     times: Integers
     watts: Watts
 
     def faults(self) -> dict[Reason, Mask]:
         """Which rows are no readings; of several faults of a row the first one counts."""
-        different = set(self.meters)
+        different = set(self.meters.tolist())
         known = {m for m in different if isinstance(m, str) and _METER.fullmatch(m)}
-        meters = np.array([meter not in known for meter in self.meters], dtype=np.bool_)
+        meters = np.zeros(len(self.times), dtype=np.bool_)
+        if len(known) < len(different):
+            meters[:] = [meter not in known for meter in self.meters.tolist()]
         times = (self.times < 0) | (self.times > LATEST)
         return {
             Reason.BAD_METER: meters,
@@ -51,7 +54,7 @@ class Tallied:
 
     rows: int = 0
     good: int = 0
-    """Rows that are readings."""
+    """Cells that are readings."""
     accepted: int = 0
     late: int = 0
     shared: int = 0
@@ -92,7 +95,9 @@ class Tallied:
         for reason, count in sorted(self.rejects.items()):
             words.append(f"{count:,} rows rejected: {reason}, from row {self.first[reason]:,}")
         if self.open:
-            words.append("windows that are not over yet wait: pass their rows again, with what comes")
+            words.append(
+                "windows that are not over yet wait: pass their rows again, with what comes"
+            )
         if self.rows and not self.released and not self.withheld:
             words.append("no window was closed by them")
         return words
@@ -109,7 +114,7 @@ class Batch:
     """The number of the first among all good rows."""
 
 
-def batches(rows: Rows, tallied: Tallied, *, by_time: bool) -> Iterator[Batch]:
+def batches(rows: Cells, tallied: Tallied, *, by_time: bool) -> Iterator[Batch]:
     """The good rows, some at a time; the others are counted.
 
     `by_time`: in the order of their times, rows of one time as they stand; else all as they stand.
@@ -128,10 +133,10 @@ def batches(rows: Rows, tallied: Tallied, *, by_time: bool) -> Iterator[Batch]:
         yield Batch(_readings(rows, some, first), some + before, first)
 
 
-def _readings(rows: Rows, some: Integers, first: int) -> Readings:
-    ones, meters = np.ones(len(some), dtype=np.int64), rows.meters
+def _readings(rows: Cells, some: Integers, first: int) -> Readings:
+    ones = np.ones(len(some), dtype=np.int64)
     return Readings(
-        meters=[str(meters[row]) for row in some.tolist()],
+        meters=rows.meters[some].tolist(),
         offsets=first + np.arange(len(some)),
         timestamps=ones * LATEST,
         counts=ones,

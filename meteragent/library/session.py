@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from meteragent.errors import InvalidSetting
 from meteragent.files.job import NEVER_IDLE
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
 from meteragent.library.outcome import Column, Kind, columns_of, table
 from meteragent.library.plan import KeyLike, Plan
-from meteragent.library.rows import Rows, Tallied, batches
+from meteragent.library.rows import Cells, Tallied, batches
 from meteragent.stream.pipeline import Pipeline
 from meteragent.stream.releases import Step
 
@@ -66,15 +67,18 @@ class Session:
             self._ledger.close()
             raise
 
-    def __enter__(self) -> "Session":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         self._ledger.close()
 
-    def feed(self, rows: Rows, *, by_time: bool) -> dict[str, Column]:
+    def feed(self, rows: Cells, *, by_time: bool) -> dict[str, Column]:
         """Take in rows; answer with the windows that they close."""
         return table(self.kinds, self._noted(self._fed(rows, by_time=by_time)))
 
@@ -105,7 +109,7 @@ class Session:
         )
         self._accounts = {}
 
-    def _fed(self, rows: Rows, *, by_time: bool) -> Iterator[Step]:
+    def _fed(self, rows: Cells, *, by_time: bool) -> Iterator[Step]:
         for batch in batches(rows, self.tallied, by_time=by_time):
             yield from self._pipeline.feed(batch.readings)
             self.tallied.count(self._pipeline.counted(), batch)

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 import meteragent as ma
 from meteragent.cli import main
-from meteragent.errors import ConfigRefused, FileRefused, InvalidSetting, KeyRefused
-from tests import given as start
-from tests.files.given import BEGIN, MINUTE, write_key
+from tests.files.given import write_key
 from tests.library.written import KINDS, ROWS, Row, document, frame, lines, records
 
 if TYPE_CHECKING:
@@ -41,7 +39,8 @@ CONFIGURATIONS = {
     "every reading, and exact counts": HOMES
     + 'queries = ["avg", "reading"]\nreadings = "exact"\nmin_coverage = "0.1"\n',
     "private presence": HOMES + 'presence = "private"\nqueries = ["avg", "reading"]\n',
-    "one draw for all": HOMES + 'noise = "joint"\nmin_coverage = "0.1"\nqueries = ["min", "avg", "max"]\n',
+    "one draw for all": HOMES
+    + 'noise = "joint"\nmin_coverage = "0.1"\nqueries = ["min", "avg", "max"]\n',
     "two policies and one account": """
 [budget]
 amount = "14"
@@ -91,7 +90,9 @@ def protected(rows: list[Row], plan: Plan, kind: str = "polars", **more: Any) ->
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(rows=ROWS, kind=st.sampled_from(KINDS))
 def test_a_frame_is_released_as_its_lines_are(
     name: str, rows: list[Row], kind: str, tmp_path: Path
