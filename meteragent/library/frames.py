@@ -71,7 +71,7 @@ class Where:
                 instead = f"name one of {known}; .reset_index() makes columns of an index"
                 raise InvalidSetting(argument, f"there is no column {name!r}", instead)
 
-    def rows(self, frame: "nw.DataFrame[Any]") -> Cells:
+    def cells(self, frame: "nw.DataFrame[Any]") -> Cells:
         """What the frame says, row by row."""
         self.refuse_missing(frame.columns)
         return Cells(self._meters(frame), self._times(frame), self._watts(frame))
@@ -129,14 +129,14 @@ class Where:
 
     def _of_texts(self, texts: list[str | None]) -> Integers:
         read = TimeFormat(self.time_format or "iso", zone_of(self.timezone))
-        written = [text.encode() for text in texts if text is not None]
+        written = [text.encode() for text in texts if isinstance(text, str)]
         whole = read.column(written) if written and len(written) == len(texts) else None
         return np.array([_one(read, text) for text in texts]) if whole is None else whole
 
 
-def _one(read: TimeFormat, text: str | None) -> int:
+def _one(read: TimeFormat, text: object) -> int:
     try:
-        return NO_TIME if text is None else read.one(text)
+        return read.one(text) if isinstance(text, str) else NO_TIME
     except (ValueError, OverflowError):
         return NO_TIME
 

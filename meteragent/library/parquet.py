@@ -60,7 +60,7 @@ def protect_parquet(
             raise FileRefused(str(part), problem, f"rename it to {target.name}")
         with unless_whole(part), Parquet(part, session.kinds) as sink:
             for frame in frames_in(source, where):
-                sink.write(session.feed(where.rows(frame), by_time=False))
+                sink.write(session.feed(where.cells(frame), by_time=False))
             sink.write(session.end())
         session.commit(target, sync(part))
         part.rename(target)

@@ -47,7 +47,7 @@ def protect(
     right for trials, and for doing it only once.
 
     `meter`, `time` and `value` name columns; `meter_id` is the meter of all rows where none does.
-    The order of rows does not matter: they are read by their times. Text or numbers need a
+    Rows are read by their times, in whatever order they stand. Text or numbers need a
     `time_format`, as `sanitize` has it; `timezone` is that of times which do not say theirs. Pass
     whole windows: one that is over is closed at the end, and what comes later is late.
 
@@ -69,7 +69,7 @@ def protect(
     where = Where(meter, time, value, meter_id, unit, time_format, timezone)
     given = opened(frame)
     with Session(plan, key, ledger) as session:
-        parts = [session.feed(where.rows(given), by_time=True), session.end()]
+        parts = [session.feed(where.cells(given), by_time=True), session.end()]
         released = frame_of(_joined(parts), session.kinds, given.implementation).to_native()
         session.commit()
     if words := session.tallied.lost:

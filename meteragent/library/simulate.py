@@ -144,7 +144,7 @@ def simulate(
         raise InvalidSetting("plan", "has several policies", "simulate one after the other")
     if guess not in {"meter", "window"}:
         raise InvalidSetting("guess", "is none", 'write "meter" or "window"')
-    rows, [assigned] = where.rows(given), plan.config.assigned
+    rows, [assigned] = where.cells(given), plan.config.assigned
     policy = assigned.policy
     truth, _ = _released(rows, [replace(assigned, policy=_quiet(policy))], _key(seed, "truth"))
     seen = [_released(rows, [assigned], _key(seed, str(trial))) for trial in range(releases)]

@@ -48,10 +48,14 @@ def frame(rows: Iterable[Row], kind: str = "polars") -> Any:
         "at": pa.array([row.time for row in rows], pa.timestamp("ms", "UTC")),
         "watts": pa.array([row.watts for row in rows], pa.float64()),
     }
-    table = pa.table(columns)
-    if kind == "pyarrow":
-        return table
-    return pl.from_arrow(table) if kind == "polars" else table.to_pandas()
+    return of_kind(pl.from_arrow(pa.table(columns)), kind)
+
+
+def of_kind(frame: Any, kind: str) -> Any:
+    """A polars frame as one of this kind."""
+    if kind == "polars":
+        return frame
+    return frame.to_arrow() if kind == "pyarrow" else frame.to_pandas()
 
 
 def lines(rows: Iterable[Row]) -> bytes:
