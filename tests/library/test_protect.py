@@ -72,7 +72,7 @@ share = "8"
 min_coverage = "0.1"
 """,
 }
-PLACES = {"meter": "home", "time": "at", "value": "watts"}
+PLACES: dict[str, Any] = {"meter": "home", "time": "at", "value": "watts"}
 
 
 def plan_of(name: str, directory: Path) -> Plan:
@@ -216,7 +216,7 @@ def test_times_are_read_however_they_are_written(kind: str) -> None:
     rows = [row for row in DAY if row.meter == "home-a"]
     plan = ma.policy(**EVERY_HALF_MINUTE)
     expected = records(protected(rows, plan, kind, key=start.KEY))
-    base = pl.from_arrow(frame(rows, "pyarrow"))
+    base = frame(rows)
     paris = base["at"].dt.convert_time_zone("Europe/Paris")
     ways: list[tuple[Any, dict[str, Any]]] = [
         (base["at"].dt.replace_time_zone(None), {}),
@@ -259,7 +259,7 @@ def test_meters_may_be_numbers_or_categories_and_values_kilowatts(kind: str) -> 
     plan = ma.policy(**EVERY_HALF_MINUTE)
     rows = [row._replace(meter="17") for row in DAY if row.meter == "home-a"]
     expected = records(protected(rows, plan, kind, key=start.KEY))
-    base = pl.from_arrow(frame(rows, "pyarrow"))
+    base = frame(rows)
     for home in (pl.lit(17), pl.col("home").cast(pl.Categorical)):
         told = of_kind(base.with_columns(home.alias("home"), pl.col("watts") / 1000), kind)
         found = ma.protect(told, plan, key=start.KEY, ledger=None, unit="kW", **PLACES)

@@ -142,18 +142,18 @@ def test_what_was_withheld_is_in_nothing() -> None:
 def test_what_makes_no_sense_is_refused() -> None:
     told = released()
     other = ma.policy("tv-content", interval="1h")
-    with pytest.raises(InvalidSetting, match="^plan: is not that of releases under"):
+    with pytest.raises(InvalidSetting, match=r"^plan: is not that of releases under"):
         ma.reader.bills(told, other)
-    with pytest.raises(InvalidSetting, match="^query: is not asked by the plan"):
+    with pytest.raises(InvalidSetting, match=r"^query: is not asked by the plan"):
         ma.reader.sums(told, PLAN, query="p95")
-    with pytest.raises(InvalidSetting, match="^loss: is none; write one of absolute"):
+    with pytest.raises(InvalidSetting, match=r"^loss: is none; write one of absolute"):
         ma.reader.guesses(told, PLAN, [1.0], loss="hinge")
-    with pytest.raises(InvalidSetting, match="^prior: is not a distribution"):
+    with pytest.raises(InvalidSetting, match=r"^prior: is not a distribution"):
         ma.reader.guesses(told, PLAN, [1.0])
     sliding = ma.policy(
         window="1d", hop="12h", interval="1h", maximum="3kW", epsilon="2", budget="1000"
     )
-    with pytest.raises(InvalidSetting, match="^plan: has windows that overlap"):
+    with pytest.raises(InvalidSetting, match=r"^plan: has windows that overlap"):
         ma.reader.bills(released(plan=sliding), sliding)
 
 
