@@ -11,6 +11,7 @@ from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load, refuse_unreadable
 from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
+from meteragent.formats import fast
 from meteragent.stream.meters import lookalikes
 
 
@@ -22,6 +23,7 @@ def run(arguments: Namespace) -> Exit:
     for policy in config.policy:
         _warn(policy.name, advice.of_grid(policy.guarantee))
         _warn(policy.name, advice.of_joint(policy.policy))
+    sys.stdout.write(f"records: read by {fast.way()}\n")
     if not arguments.offline:
         sys.stdout.write(
             f"{config.kafka.input}: readings are taken from the partition that "
@@ -39,7 +41,9 @@ def _topics(config: Config) -> None:
 
     clients = Clients(config.kafka)
     asyncio.run(topics.refuse_unfit(config, clients))
-    _warn(config.kafka.output, asyncio.run(topics.short_lived(clients)))
+    told, warnings = asyncio.run(topics.lifetimes(clients))
+    sys.stdout.writelines(f"{line}\n" for line in told)
+    _warn(config.kafka.output, warnings)
     with suppress(KeyRefused):  # which is said already
         known = asyncio.run(ledger_topic.judged(config, config.agent.noise_key(), clients))
         if not config.agent.normalise_ids:

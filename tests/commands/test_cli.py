@@ -20,6 +20,7 @@ from meteragent.commands.exit_codes import CODES, Exit, code_of
 from meteragent.commands.schema import SCHEMAS
 from meteragent.config.reference import reference
 from meteragent.errors import BrokerRefused, LedgerDamaged, MeterAgentError, TopicsUnfit
+from meteragent.formats import fast
 
 ROOT = Path(__file__).parents[2]
 MARKER = "meter-4711-used-1234.5W"
@@ -44,8 +45,9 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_check_accepts_the_example(directory: Path, capsys: Said) -> None:
     assert main(["check", "--offline", "-c", str(directory / "agent.toml")]) == Exit.OK
     said = capsys.readouterr()
-    assert said.out.splitlines()[-3:] == [
+    assert said.out.splitlines()[-4:] == [
         "configuration: good, with policies household",
+        f"records: read by {fast.way()}",
         "certificates and secrets: good",
         "noise key: good",
     ]
