@@ -25,9 +25,7 @@ def parser() -> ArgumentParser:
         "--offline", action="store_true", help="only what can be told without the brokers"
     )
 
-    explain = commands.add_parser("explain", help="what a setting protects, in plain words")
-    explain.add_argument("--json", action="store_true", help="exact numbers, for programs")
-    files.add_policy(explain)
+    _add_explain(commands)
 
     key = commands.add_parser("key", help="the noise key").add_subparsers(
         dest="action", metavar="ACTION", required=True
@@ -55,6 +53,16 @@ def parser() -> ArgumentParser:
 
     _add_descriptions(commands)
     return top
+
+
+def _add_explain(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    explain = commands.add_parser("explain", help="what a setting protects, in plain words")
+    form = explain.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="exact numbers, for programs")
+    form.add_argument(
+        "--dpia", action="store_true", help="a data protection impact assessment, begun"
+    )
+    files.add_policy(explain)
 
 
 def _add_descriptions(commands: "_SubParsersAction[ArgumentParser]") -> None:
