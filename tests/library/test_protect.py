@@ -320,3 +320,20 @@ def test_frames_are_no_business_of_the_command_line() -> None:
         [sys.executable, "-c", seen], check=True, capture_output=True, text=True
     )
     assert done.stdout == "\n"
+
+
+@pytest.mark.parametrize(
+    ("missing", "name", "extra"),
+    [("narwhals", "protect", "frames"), ("pyarrow", "protect_parquet", "parquet")],
+)
+def test_what_is_not_installed_is_named_with_its_extra(missing: str, name: str, extra: str) -> None:
+    program = (
+        f"import sys; sys.modules['{missing}'] = None\n"
+        "import meteragent as ma\n"
+        "ma.policy('tv-content').explain()\n"
+        f"ma.{name}"
+    )
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+    assert done.stderr.endswith(f"not installed: pip install 'meteragent[{extra}]'\n")
