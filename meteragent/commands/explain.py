@@ -90,7 +90,7 @@ def _chosen(choice: Choice | None, width: int) -> Iterator[list[str]]:
         return
     what = f"The preset {choice.preset} is to hide {choice.hides}. {choice.why}"
     yield ["Why these numbers", *wrap(what, width)]
-    yield wrap(choice.evidence, width)
+    yield wrap(choice.evidence, width, break_on_hyphens=False)  # it names a command
     if choice.changed:
         changed = listed(choice.changed)
         yield wrap(f"Set otherwise here, so that this is no evidence any more: {changed}.", width)
