@@ -103,7 +103,11 @@ def _add_descriptions(commands: "_SubParsersAction[ArgumentParser]") -> None:
     config.add_parser("reference", help="every setting, as Markdown")
 
     completion = commands.add_parser("completion", help="what a shell reads to complete commands")
-    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="which one")
+    completion.add_argument(
+        "shell",
+        choices=("bash", "zsh", "fish"),
+        help='which one; read it by eval "$(meteragent completion bash)", in fish by | source',
+    )
 
     schema = commands.add_parser("schema", help="the JSON Schema of a message")
     schema.add_argument("name", choices=("reading", "release", "policy", "reject", "explanation"))
