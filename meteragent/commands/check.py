@@ -11,7 +11,13 @@ from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load, refuse_unreadable
 from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
+from meteragent.explain.words import time_text
+from meteragent.formats import fast
 from meteragent.stream.meters import lookalikes
+from meteragent.stream.trail import read_back
+
+PLANNED, MANY = 200_000, 100_000
+"""Readings a second and core, and meters, as deploy/operations.md plans with them."""
 
 
 def run(arguments: Namespace) -> Exit:
@@ -22,6 +28,8 @@ def run(arguments: Namespace) -> Exit:
     for policy in config.policy:
         _warn(policy.name, advice.of_grid(policy.guarantee))
         _warn(policy.name, advice.of_joint(policy.policy))
+    sys.stdout.write(_replay(config))
+    sys.stdout.write(f"records: read by {fast.way()}\n")
     if not arguments.offline:
         sys.stdout.write(
             f"{config.kafka.input}: readings are taken from the partition that "
@@ -32,6 +40,18 @@ def run(arguments: Namespace) -> Exit:
     return next(filter(None, codes), Exit.OK)
 
 
+def _replay(config: Config) -> str:
+    """What a restart takes, of the policy of which it takes the most."""
+    policy = max(config.policies, key=lambda one: read_back(one) / one.interval)
+    back = read_back(policy)
+    readings = -(-back // policy.interval)
+    seconds = readings * MANY // PLANNED
+    return (
+        f"a restart reads back at most {time_text(back)}: {readings:,} readings of a meter, and of "
+        f"{MANY:,} meters in {time_text(seconds * 1000)} at {PLANNED:,} a second\n"
+    )
+
+
 def _topics(config: Config) -> None:
     """Connection, login, rights, topics and their settings; whose ledger it is, and known ids."""
     from meteragent.kafka import ledger_topic, topics  # noqa: PLC0415 - aiokafka is slow to load
@@ -39,7 +59,9 @@ def _topics(config: Config) -> None:
 
     clients = Clients(config.kafka)
     asyncio.run(topics.refuse_unfit(config, clients))
-    _warn(config.kafka.output, asyncio.run(topics.short_lived(clients)))
+    told, warnings = asyncio.run(topics.lifetimes(clients))
+    sys.stdout.writelines(f"{line}\n" for line in told)
+    _warn(config.kafka.output, warnings)
     with suppress(KeyRefused):  # which is said already
         known = asyncio.run(ledger_topic.judged(config, config.agent.noise_key(), clients))
         if not config.agent.normalise_ids:

@@ -1,7 +1,7 @@
 """The consumer of an agent: membership, polling, back-pressure, and who is caught up."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition
 
@@ -41,6 +41,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         *,
         partitions: int,
         owner: ownership.Ownership,
+        lasting: Mapping[str, int],
     ) -> None:
         self._config = config
         self._partitions = partitions
@@ -55,7 +56,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         self._leaving: list[Worker] = []
         self._tick_at = 0.0
         kafka = config.kafka
-        self._consumer = clients.consumer(
+        self._consumer = clients.input(
             group_id=kafka.group,
             partition_assignment_strategy=[SteadyAssignor],
             session_timeout_ms=kafka.session_timeout,
@@ -75,6 +76,8 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             partitions,
             owner,
             self._fail,
+            lasting,
+            wall,
         )
         self.liveness = Liveness(self._consumer, clients, clock)
         self.clock = BrokersClock(config, tell, clients, clock, wall)
@@ -204,13 +207,13 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         wait = min(POLL_MS, max(1, self._config.agent.commit_interval // 4))
         while not self._ending.is_set():
             sought = {source: worker.sought for source, worker in self.workers.items()}
-            polling = self._consumer.getmany(timeout_ms=wait, max_records=most)
+            polling = self._consumer.getbatches(timeout_ms=wait, max_records=most)
             found = await unless(self._ending, polling)
             if found is None:  # what it may have read is gone, and no tick must pass over it
                 return
-            for source, records in found.items():
+            for source, fetched in found.items():
                 if source in self.workers:
-                    await self.workers[source].take(records, sought.get(source))
+                    await self.workers[source].take(fetched, sought.get(source))
             await self._look_after()
             self.polled = self._now()
 

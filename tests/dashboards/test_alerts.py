@@ -22,6 +22,8 @@ MINUTES = 90
 """When promtool looks: one sample a minute until then, and some more."""
 ON = {"job": "meteragent", "instance": "a:9108"}
 HOME = ON | {"policy": "household"}
+GROUPS = re.findall(r"^  - name: (\S+)$", "".join(files().values()), re.MULTILINE)
+"""In the order in which one asks the other, or alerts would ask for what is recorded later."""
 NAMES = {alert.name: alert for alert in ALERTS}
 
 Series = dict[str, str]
@@ -55,11 +57,12 @@ def well(**changed: Series) -> Series:
         **series("meteragent_partitions", steady(0), **ON, state="restoring"),
         **series("meteragent_partitions", steady(6), **ON, state="running"),
         **series("meteragent_restore_lost_records_total", steady(0), **ON),
+        **series("meteragent_releases_outlived_total", steady(0), **ON),
         **series("meteragent_partition_lag_records", steady(100), **ON, partition="0"),
         **series("meteragent_partition_blocked_seconds", steady(0), **ON, partition="0"),
         **series("meteragent_records_total", rising(600), **ON),
         **series("meteragent_last_record_timestamp_seconds", rising(60), **ON),
-        **series("meteragent_policy_hop_seconds", steady(900), **HOME),
+        **series("meteragent_policy_pace_seconds", steady(900), **HOME),
         **series("meteragent_policy_delay_seconds", steady(330), **HOME),
         **series("meteragent_readings_total", rising(600), **ON, outcome="accepted"),
         **series("meteragent_readings_total", rising(6), **ON, outcome="late"),
@@ -103,6 +106,9 @@ FIRING = {
     ),
     "MeterAgentRestoreLostRecords": Case(
         series("meteragent_restore_lost_records_total", f"0x{MINUTES - 30} 7x50", **ON)
+    ),
+    "MeterAgentReleasesOutlived": Case(
+        series("meteragent_releases_outlived_total", f"0x{MINUTES - 30} 7x50", **ON)
     ),
     "MeterAgentLag": Case(
         series("meteragent_partition_lag_records", steady(12_000), **ON, partition="0"),
@@ -194,6 +200,7 @@ ALMOST = {
     "MeterAgentRestoreLostRecords": series(
         "meteragent_restore_lost_records_total", steady(7), **ON
     ),
+    "MeterAgentReleasesOutlived": series("meteragent_releases_outlived_total", steady(7), **ON),
     "MeterAgentLag": series("meteragent_partition_lag_records", steady(5000), **ON, partition="0"),
     "MeterAgentNothingRead": series(
         "meteragent_last_record_timestamp_seconds", steady((MINUTES - 29) * 60), **ON
@@ -275,6 +282,7 @@ def judged(tests: list[dict[str, Any]], tmp_path: Path, each: int = 1) -> tuple[
     document = {
         "rule_files": [str(HERE / "rules.yml"), str(HERE / "alerts.yml")],
         "evaluation_interval": f"{each}m",
+        "group_eval_order": GROUPS,
         "tests": tests,
     }
     (tmp_path / "tests.yml").write_text(json.dumps(document))  # JSON is YAML
