@@ -31,8 +31,8 @@ def most_spent(policy: Policy, windows: int) -> int:
     """Nano-units per watt that so many windows in a row can spend at most."""
     terms = policy.terms
     runs, rest = divmod(windows, terms.per_horizon)
-    whole = min(terms.budget, terms.per_horizon * terms.price)
-    return runs * whole + min(terms.budget, rest * terms.price)
+    whole = min(terms.budget, terms.dearest(terms.per_horizon))
+    return runs * whole + min(terms.budget, terms.dearest(rest))
 
 
 @dataclass(frozen=True)
@@ -172,6 +172,11 @@ class Guarantee:
             yield (
                 "A slot without a reading holds the last one of its window, for up to "
                 f"{time_text(policy.fill_limit)}: readings are then what slots hold."
+            )
+        if policy.asking.of_hours:
+            yield (
+                f"Hours in brackets are by the clocks of {policy.asking.zone.name}. A window that "
+                "holds none of them is not asked about them, and pays nothing for it."
             )
         if policy.presence == "public":
             yield "Which readings arrived is public: a gap in the readings can be seen."

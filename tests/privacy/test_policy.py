@@ -94,7 +94,7 @@ def test_what_a_long_window_cannot_answer_is_refused(asked: str, problem: str) -
 def test_what_it_can_is_not(asked: str) -> None:
     day = policy(questions=(question(asked, 1, 100),), size=DAY, interval=MINUTE)
     assert day.panes.size == 15 * MINUTE
-    assert day.parts == ([] if "(" not in asked else [query(asked).part])
+    assert day.asking.parts == ([] if "(" not in asked else [query(asked).about.part])
 
 
 def test_averages_of_parts_are_not_filled() -> None:
