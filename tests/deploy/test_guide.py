@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from meteragent.config import load
+from meteragent.explain.explain import explain
+
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "deploy" / "operations.md"
 MEASURED = json.loads((ROOT / "deploy" / "capacity.json").read_text())
@@ -84,3 +87,15 @@ def test_the_arithmetic_is_right() -> None:
         assert value == pytest.approx(amount(right.strip()), rel=0.05), line
         checked += 1
     assert checked >= 12
+
+
+def test_the_policy_by_hours_protects_what_is_said_of_it(tmp_path: Path) -> None:
+    [block] = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    (tmp_path / "agent.toml").write_text(f'[agent]\nkey_file = "noise.key"\n{block}')
+    [settings] = load(tmp_path / "agent.toml", {}).policy
+    said = explain(settings.guarantee)
+    assert [answer.noise_scale for answer in said.answers] == [2, 2]
+    assert said.spending.lasts_ms is None
+    told = {load.load: load.without_gaps.odds for load in said.loads}
+    assert (told["TV programme"] or 99) < 1.3
+    assert (told["EV charge"] or 1e9) > 1000
