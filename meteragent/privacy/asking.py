@@ -100,7 +100,8 @@ def refuse_unanswerable(asked: Query, windows: AnyWindows, panes: Windows, *, fi
     slots = windows.slots * panes.interval // (part or panes.interval)
     if asked.needs_slots and windows.slots > panes.slots and slots > MOST_KEPT:
         kept = "averages" if part else "readings"
-        longer = "longer parts" if part else "it of parts, as max(15m)"
+        name, bracket, hours = asked.name.partition("[")
+        longer = "longer parts" if part else f"{name}(15m){bracket}{hours}"
         raise InvalidSetting(
             "queries",
             f"asks {asked.name} of {slots} {kept}, and only {MOST_KEPT} are kept one by one",

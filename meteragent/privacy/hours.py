@@ -131,14 +131,19 @@ class Timetable:
         registers = {one for some in self.together for one in some if one}
         return {one: Hours(one, self.zone, self.windows.interval) for one in registers}
 
-    @cached_property
+    @property
     def ever(self) -> Mask:
         """asked[window, question] of all windows in a row; what follows begins anew."""
         return self.asked(self.windows.start(self.windows.every))
 
     def dearest(self, costs: tuple[int, ...], windows: int) -> int:
         """The most that so many windows in a row cost."""
-        each = self.ever @ np.array(costs, dtype=np.int64)
-        rounds, rest = divmod(windows, len(each))
-        paid = np.append(0, np.cumsum(np.resize(each, len(each) + rest)))
-        return rounds * int(each.sum()) + int((paid[rest:] - paid[: len(paid) - rest]).max())
+        return _dearest(self, costs, windows)
+
+
+@cache
+def _dearest(timetable: Timetable, costs: tuple[int, ...], windows: int) -> int:
+    each = timetable.ever @ np.array(costs, dtype=np.int64)
+    rounds, rest = divmod(windows, len(each))
+    paid = np.append(0, np.cumsum(np.resize(each, len(each) + rest)))
+    return rounds * int(each.sum()) + int((paid[rest:] - paid[: len(paid) - rest]).max())
