@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers, Mask
+from meteragent.privacy.arrays import Integers, Mask, lengthen
 from meteragent.privacy.hours import Hours
 from meteragent.privacy.query import Sums
 from meteragent.stream.closed import Closed
@@ -32,8 +32,7 @@ class KeptHours:
 
     def grow(self, rows: int) -> None:
         """Make room for so many rows."""
-        new = np.zeros((rows - len(self._counts), self._columns), dtype=self._counts.dtype)
-        self._counts = np.concatenate([self._counts, new])
+        lengthen(self, "_counts", rows, 0)
         self._sums.grow(rows)
 
     def fold(

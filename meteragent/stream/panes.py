@@ -35,11 +35,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers, Mask, begins, run_starts
+from meteragent.privacy.arrays import Integers, Mask, begins, lengthen, roomy, run_starts
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.windows import Some
 from meteragent.stream.closed import Closed, Tally
-from meteragent.stream.open_slots import SPARE_ROWS, OpenSlots
+from meteragent.stream.open_slots import OpenSlots
 from meteragent.stream.order import NEVER, Course, OwnTime, Timing, largest_so_far
 from meteragent.stream.records import NONE, Records
 from meteragent.stream.strips import Panes
@@ -80,12 +80,11 @@ class Store:
     def grow(self, rows: int) -> None:
         """Make room for at least this many rows; unknown ones cost nothing but memory."""
         if rows > len(self.next):
-            room = max(rows, len(self.next) * 5 // 4 + SPARE_ROWS)
-            new = room - len(self.next)
-            self.next = np.concatenate([self.next, np.full(new, UNKNOWN)])
-            self.awaited = np.concatenate([self.awaited, np.full(new, NEVER)])
+            room = roomy(len(self.next), rows)
+            lengthen(self, "next", room, UNKNOWN)
+            lengthen(self, "awaited", room, NEVER)
+            lengthen(self, "_marked", room, 0)
             self.open_slots.grow(room)
-            self._marked = np.zeros(room, dtype=np.bool_)
 
     def go_on(self, rows: Integers, panes: Integers) -> None:
         """Take over that all panes of these rows before these have closed."""

@@ -118,7 +118,8 @@ def logs(draw: st.DrawFn) -> list[Record]:
 
 SOME = settings(max_examples=max(20, settings().max_examples // 5))
 in_calendars = partial(patch, "tests.laws.test_pipeline.POLICIES")
-SOME_POLICIES = st.sampled_from([CALENDARS, IN_HOURS])
+BY_NAME = {"calendars": CALENDARS, "in hours": IN_HOURS}
+SOME_POLICIES = st.sampled_from([*BY_NAME])
 
 
 @SOME
@@ -126,9 +127,9 @@ SOME_POLICIES = st.sampled_from([CALENDARS, IN_HOURS])
     logs(), st.lists(st.integers(0, 50), max_size=5), st.sampled_from([40, 2**14]), SOME_POLICIES
 )
 def test_any_batching_gives_the_same_releases(
-    log: list[Record], cuts: list[int], much: int, policies: tuple[Assigned, ...]
+    log: list[Record], cuts: list[int], much: int, policies: str
 ) -> None:
-    with in_calendars(policies):
+    with in_calendars(BY_NAME[policies]):
         law = laws.test_any_batching_of_the_same_records_gives_the_same_releases_in_the_same_order
         law.hypothesis.inner_test(log, cuts, much)  # type: ignore[attr-defined]
 
@@ -136,9 +137,9 @@ def test_any_batching_gives_the_same_releases(
 @SOME
 @given(logs(), st.lists(st.tuples(st.integers(1, 20), laws.FATES), max_size=8), SOME_POLICIES)
 def test_a_crash_anywhere_changes_nothing(
-    log: list[Record], fates: list[tuple[int, str]], policies: tuple[Assigned, ...]
+    log: list[Record], fates: list[tuple[int, str]], policies: str
 ) -> None:
-    with in_calendars(policies):
+    with in_calendars(BY_NAME[policies]):
         law = laws.test_a_crash_anywhere_neither_loses_a_window_nor_releases_one_twice
         law.hypothesis.inner_test(log, fates)  # type: ignore[attr-defined]
 

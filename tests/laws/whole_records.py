@@ -408,7 +408,7 @@ class _Agent:
 def spent(kept: tuple[bytes, bytes | None, int | None]) -> tuple[bytes, bytes | None, int | None]:
     """What an account has spent: open windows stand behind it, which are as secret as readings."""
     key, account, time = kept
-    tail = behind(account) if account else b""
+    [tail] = behind([account]) if account else [b""]
     if account and tail.startswith(OPEN_WINDOWS):
         account = account.removesuffix(tail)
     return key, account, time

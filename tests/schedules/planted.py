@@ -23,8 +23,11 @@ from meteragent.kafka.owner import Bond, Generation
 from meteragent.kafka.ownership import Ownership
 from meteragent.kafka.worker import Worker
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.stream.branch import Branch
+from meteragent.stream.cohort import Cohort
 from meteragent.stream.partition import TABLE, Command, Event, Life, State
 from meteragent.stream.pipeline import Pipeline, Position
+from meteragent.stream.releases import Step
 from tests.schedules.schedule import Kind
 
 Bug = Callable[[], AbstractContextManager[object]]
@@ -89,6 +92,17 @@ def passes_open_windows() -> AbstractContextManager[object]:
         return replace(found, offset=self._processed, clock=self.clock)
 
     return patch.object(Pipeline, "position", position)
+
+
+def carries_in_mind() -> AbstractContextManager[object]:
+    """What a silent meter's panes hold is taken for written down, and is not."""
+    real = Cohort.carry
+
+    def carry(self: Cohort, branch: Branch, before: int, most: int) -> Step | None:
+        step = real(self, branch, before, most)
+        return step and replace(step, accounts=[])
+
+    return patch.object(Cohort, "carry", carry)
 
 
 def draws_anew() -> AbstractContextManager[object]:
@@ -212,6 +226,7 @@ BUGS = (
     Planted(commits_at_once, 50, "Broken"),
     Planted(restores_before_fencing, 300, "Broken"),
     Planted(passes_open_windows, 20, "lost"),
+    Planted(carries_in_mind, 100, "lost"),
     Planted(draws_anew, 50, "a second draw"),
     Planted(never_forgets, 200, "Broken"),
     Planted(restores_aborted, 50, "the ledger of"),
