@@ -5,6 +5,7 @@ theirs: the home with it is reached from the home without it by switching on one
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from meteragent.explain.guarantee import most_spent
 from meteragent.explain.leakage import Load, Within
@@ -86,6 +87,7 @@ def traces(load: Everyday, policy: Policy, held: int, *, days: int = 1, carried:
     return Traces(by_query, together, capped)
 
 
+@lru_cache(maxsize=1024)
 def _alone(part: Load, policy: Policy, held: int, carried: int) -> dict[str, float]:
     """What the releases of each query tell, seen alone."""
     frame = (policy.domain, policy.windows, held, carried, _within(policy, held))
@@ -108,9 +110,11 @@ def _together(part: Load, policy: Policy, held: int, carried: int) -> float:
 def _within(policy: Policy, held: int) -> dict[About, Within]:
     """The hours that it asks for readings of, and how many of these windows hold at least."""
     needed = policy.needed_among if held < policy.fewest_slots else int
-    fewest, of_hours = policy.asking.fewest_of, policy.asking.of_hours.items()
+    extremes, of_hours = policy.asking.extremes_of, policy.asking.of_hours.items()
     return {
-        about: Within(hours, needed(fewest[about])) for about, hours in of_hours if not about.part
+        about: Within(hours, needed(extremes[about][0]))
+        for about, hours in of_hours
+        if not about.part
     }
 
 

@@ -49,12 +49,13 @@ class Asking:
         }
 
     @cached_property
-    def fewest_of(self) -> dict[About, int]:
-        """How many of these slots or parts a window has at least that is asked about them."""
+    def extremes_of(self) -> dict[About, tuple[int, int]]:
+        """How many of these a window has that is asked about them, at least and at most."""
         starts = self.windows.start(self.windows.every)
         ends = self.windows.end_of(starts)
         slots = {about: hours.slots(starts, ends) for about, hours in self.of_hours.items()}
-        return {about: int(found[found > 0].min()) for about, found in slots.items()}
+        some = {about: found[found > 0] for about, found in slots.items()}
+        return {about: (int(found.min()), int(found.max())) for about, found in some.items()}
 
     def slots_of(self, about: About, starts: Integers) -> Integers | int:
         """How many these are of the windows that begin at these times, or of any."""

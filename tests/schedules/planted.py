@@ -1,7 +1,7 @@
 """Bugs planted on purpose into the agent itself: the schedules must notice each."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -9,13 +9,14 @@ from random import Random
 from typing import NamedTuple
 from unittest.mock import patch
 
-from aiokafka import AIOKafkaProducer, ConsumerRecord, TopicPartition
+from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
 from meteragent.config.kafka import Kafka
 from meteragent.kafka import outbox, ownership, restore, worker
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.clock import BrokersClock, LastFetch
+from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.handover import Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox, Record
@@ -167,9 +168,9 @@ def feeds_stale_records() -> AbstractContextManager[object]:
     """Records that were read before the partition was built anew are fed all the same."""
     real = Worker.take
 
-    async def take(self: Worker, records: Sequence[ConsumerRecord], sought: object) -> None:
+    async def take(self: Worker, fetched: Fetched, sought: object) -> None:
         del sought
-        await real(self, records, self.sought)
+        await real(self, fetched, self.sought)
 
     return patch.object(Worker, "take", take)
 
