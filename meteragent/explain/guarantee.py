@@ -185,6 +185,19 @@ class Guarantee:
             f"at most {one} from one release, {aligned} in {span} that start or end with a window, "
             f"and {any_other} in any {span}."
         )
+        yield from self._answers_in_words()
+        if policy.presence == "public":
+            yield "Which readings arrived is public: a gap in the readings can be seen."
+        else:
+            whole_range = policy.domain.maximum - policy.domain.minimum
+            told = float(epsilon_at(self.window, whole_range))
+            yield (
+                "Which readings arrived is protected too, as far as a load of the whole range is: "
+                f"one release improves the odds of guessing which did {at_most(told)}."
+            )
+
+    def _answers_in_words(self) -> Iterator[str]:
+        policy = self.policy
         if policy.noise == JOINT:
             yield (
                 "The answers of a window share one draw: all of them together lose what one alone "
@@ -205,15 +218,6 @@ class Guarantee:
             yield (
                 f"Hours in brackets are by the clocks of {policy.asking.zone.name}. A window that "
                 "holds none of them is not asked about them, and pays nothing for it."
-            )
-        if policy.presence == "public":
-            yield "Which readings arrived is public: a gap in the readings can be seen."
-        else:
-            whole_range = policy.domain.maximum - policy.domain.minimum
-            told = float(epsilon_at(self.window, whole_range))
-            yield (
-                "Which readings arrived is protected too, as far as a load of the whole range is: "
-                f"one release improves the odds of guessing which did {at_most(told)}."
             )
 
 
