@@ -124,9 +124,10 @@ class Store:
         yield from self._close(rows, final, NONE, Tally(), timing)
         self.next[rows] = reached
         beyond = np.flatnonzero((final < reached) & (self.awaited[rows] < reached))
-        if len(beyond):
-            rows, final = rows[beyond], final[beyond]
-            yield Closed(self._nothing, rows, final, np.full(len(rows), reached), timing)
+        for first in range(0, len(beyond), PANES_AT_ONCE):
+            some = beyond[first : first + PANES_AT_ONCE]
+            reached_by = np.full(len(some), reached)
+            yield Closed(self._nothing, rows[some], final[some], reached_by, timing)
 
     def over_before(self, record: Records) -> int:
         """Up to where the clock may come, though not beyond the record, before it is taken in.

@@ -25,6 +25,16 @@ def expected(policy: Policy) -> int:
     return policy.panes.size + policy.patience + LONGER
 
 
+def read_back(policy: Policy) -> int:
+    """How much of the input a restart reads again at most, in milliseconds of its readings.
+
+    A pane, and as long as it waits for more; where presence is public, no longer for silent meters
+    than until what they sent is written down.
+    """
+    silent = policy.grace + policy.idle - policy.patience
+    return policy.panes.size + policy.patience + min(silent, LONGER + MILE)
+
+
 class Trail:
     """Milestones of the log of a partition."""
 

@@ -247,9 +247,9 @@ _PER_POLICY: tuple[tuple[str, str, Callable[[Guarantee], float]], ...] = (
     ),
     ("policy_horizon_seconds", "What the budget is for.", lambda g: g.policy.horizon / _SECOND),
     (
-        "policy_hop_seconds",
-        "From the start of a window to that of the next one.",
-        lambda g: g.policy.terms.windows.ahead(1) / _SECOND,
+        "policy_pace_seconds",
+        "For how long nothing may be decided though all is well: the distance of windows, or idle.",
+        lambda g: max(g.policy.windows.ahead(1), g.policy.idle) / _SECOND,
     ),
     (
         "policy_delay_seconds",

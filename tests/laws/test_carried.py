@@ -8,19 +8,25 @@ b: -----|--y--|--y--|--y--|--y--|--y--|
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 from unittest.mock import patch
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from meteragent.errors import LedgerDamaged
+from meteragent.privacy.ledger_record import behind
 from meteragent.privacy.question import question
+from meteragent.stream.branch import shapes
+from meteragent.stream.fold_record import longest
 from meteragent.stream.pipeline import Assigned, Pipeline
-from meteragent.stream.releases import Withheld
-from meteragent.stream.trail import expected
+from meteragent.stream.releases import Step, Withheld
+from meteragent.stream.trail import expected, read_back
 from tests.given import HOUR, KEY, SECOND, Record, policy, readings
 from tests.laws.test_pipeline import HOME, PEAKS, SUMS, Published, at_once
 
-LATE = {"idle": 900 * SECOND, "grace": 20 * SECOND}
+LATE: dict[str, Any] = {"idle": 900 * SECOND, "grace": 20 * SECOND}
 POLICIES = (
     Assigned("", "all", replace(HOME, **LATE)),
     Assigned("", "sums", replace(SUMS, **LATE)),
@@ -83,7 +89,8 @@ def test_what_is_carried_is_released_as_if_it_had_been_read_again(
 ) -> None:
     expected_of_all, published = straight(log), Published()
     with carried_after(longer), at_once(much):
-        one, at, waiting = pipeline(published), 0, []
+        waiting: list[Step] = []
+        one, at = pipeline(published), 0
         for length, fate in [*fates, (len(log), "commit and crash")]:
             upto = min(at + length, len(log))
             if upto > at:
@@ -209,3 +216,37 @@ def test_what_is_carried_stays_written_down_while_more_comes_into_its_pane() -> 
         releases.append(published.releases)
     assert releases[0] == releases[1]
     assert releases[0]
+
+
+def test_what_a_restart_reads_back_is_known_beforehand() -> None:
+    """A pane of a quarter of an hour and ten minutes' grace; then what silent meters take."""
+    day = policy(size=24 * HOUR, interval=60 * SECOND, grace=600 * SECOND, idle=300 * SECOND)
+    late, minute = replace(day, idle=36 * HOUR), 60 * SECOND
+    assert read_back(day) == (15 + 10 + 5) * minute
+    assert read_back(late) == (15 + 10 + 60 + 5) * minute
+    assert read_back(replace(late, presence="private")) == (15 + 10 + 36 * 60) * minute
+
+
+def test_times_that_no_window_can_have_are_no_record() -> None:
+    one = pipeline(Published(), (Assigned("", "all", replace(SUMS, **LATE)),))
+    log = [Record("a", at * SECOND, at * SECOND, (1.0,)) for at in (1000, 1100)]
+    [[(meter, account)]] = [step.accounts for step in one.feed(readings(log))]
+    [tail] = behind([account])
+    until = len(tail) - len(tail[8 + 3 * 8 :])
+    wrong = account[: len(account) - len(tail)] + tail[:until] + bytes([255] * 7 + [127])
+    with pytest.raises(LedgerDamaged, match="times"):
+        pipeline(Published(accounts={meter: wrong + tail[until + 8 :]}), POLICIES)
+
+
+def test_no_record_is_longer_than_is_expected() -> None:
+    """One silent meter, of which all is written down that may be."""
+    its = POLICIES[:2]
+    published = Published()
+    sent = (("a", 999), ("b", 1020), ("b", 1500))
+    log = [Record(meter, at * SECOND, at * SECOND, (1.0,)) for meter, at in sent]
+    with carried_after(0):
+        one = pipeline(published, its)
+        for at, record in enumerate(log):
+            published.commit(one, one.feed(readings([record], at)))
+            lengths = [len(tail) for tail in behind([*published.accounts.values()])]
+    assert max(lengths) == longest([shape for one in its for shape in shapes(one)])
