@@ -37,6 +37,11 @@ CHAPTERS = {
         "the car was charged: how well attackers read this from a meter, and from what is "
         "released.",
     ),
+    "practice": Chapter(
+        "What is done today, attacked",
+        "Sums over homes are published today if there are enough homes in them, or rounded. A sum "
+        "with a home less the same sum without it is that home, whatever the rule.",
+    ),
     "utility": Chapter(
         "What the released data are still good for",
         "Bills, peaks, load curves, forecasts and the sum over a street of homes, computed from "
