@@ -5,10 +5,10 @@ It leans on narwhals, which speaks to each of them in its own words and imports 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from meteragent.config.zones import zone
 from meteragent.errors import InvalidSetting
@@ -74,16 +74,19 @@ class Where:
     def cells(self, frame: "nw.DataFrame[Any]") -> Cells:
         """What the frame says, row by row."""
         self.refuse_missing(frame.columns)
-        return Cells(self._meters(frame), self._times(frame), self._watts(frame))
+        return Cells(*self._meters(frame), self._times(frame), self._watts(frame))
 
-    def _meters(self, frame: "nw.DataFrame[Any]") -> NDArray[np.object_]:
+    def _meters(self, frame: "nw.DataFrame[Any]") -> tuple[list[str], Integers]:
+        """The ids there are, and which of them each row's is."""
         if self.meter_id:
-            return np.full(len(frame), self.meter_id, dtype=np.object_)
+            return [self.meter_id], np.zeros(len(frame), dtype=np.int64)
         column = frame[self.meter]
         if column.dtype.is_float():
             problem = "holds numbers that may have a fraction, and ids do not"
             raise InvalidSetting("meter", problem, "make them text, or whole numbers")
-        return np.array(column.cast(nw.String()).to_list(), dtype=np.object_)
+        ids = column.cast(nw.String()).to_list()
+        numbers = dict(zip(dict.fromkeys(ids), count(), strict=False))
+        return [*numbers], np.fromiter(map(numbers.__getitem__, ids), np.int64, len(ids))
 
     def _watts(self, frame: "nw.DataFrame[Any]") -> Watts:
         column = frame[self.value]
