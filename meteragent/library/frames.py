@@ -5,7 +5,6 @@ It leans on narwhals, which speaks to each of them in its own words and imports 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,15 +77,16 @@ class Where:
 
     def _meters(self, frame: "nw.DataFrame[Any]") -> tuple[list[str], Integers]:
         """The ids there are, and which of them each row's is."""
-        if self.meter_id:
-            return [self.meter_id], np.zeros(len(frame), dtype=np.int64)
+        if self.meter_id or not len(frame):
+            return [self.meter_id or ""], np.zeros(len(frame), dtype=np.int64)
         column = frame[self.meter]
         if column.dtype.is_float():
             problem = "holds numbers that may have a fraction, and ids do not"
             raise InvalidSetting("meter", problem, "make them text, or whole numbers")
-        ids = column.cast(nw.String()).to_list()
-        numbers = dict(zip(dict.fromkeys(ids), count(), strict=False))
-        return [*numbers], np.fromiter(map(numbers.__getitem__, ids), np.int64, len(ids))
+        ids = column.cast(nw.String()).fill_null("")
+        names: list[str] = ids.unique().to_list()
+        numbers = ids.replace_strict(names, [*range(len(names))], return_dtype=nw.Int64())
+        return names, numbers.to_numpy().astype(np.int64, copy=False)
 
     def _watts(self, frame: "nw.DataFrame[Any]") -> Watts:
         column = frame[self.value]
