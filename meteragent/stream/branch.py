@@ -7,14 +7,15 @@ import numpy as np
 from meteragent.privacy.arrays import Integers, Mask, counted, run_starts
 from meteragent.privacy.domain import ABSENT, Levels, Watts
 from meteragent.privacy.entropy import NoiseKey, Tags
-from meteragent.privacy.fill import carried, within
 from meteragent.privacy.ledger import NEVER, Ledger
-from meteragent.privacy.query import Sums, averages
+from meteragent.privacy.query import READINGS, Sums
 from meteragent.privacy.release import Releaser
 from meteragent.stream.closed import Closed
+from meteragent.stream.completed import completed
 from meteragent.stream.fold_record import Folded, FoldShape
 from meteragent.stream.folds import Contents, Decided, Folds, some_of
 from meteragent.stream.meters import Assigned
+from meteragent.stream.open_slots import OpenSlots
 from meteragent.stream.panes import Store
 from meteragent.stream.pieces import as_bytes, as_numbers
 from meteragent.stream.releases import Releases, Withheld
@@ -38,6 +39,7 @@ class Branch:
         self.folds = Folds(self.policy)
         self.ledger = Ledger(self.policy.terms)
         self._releaser = Releaser(self.policy, key)
+        *_, self._of_open = shapes(assigned)
 
     def grow(self, rows: int) -> None:
         """Make room for at least this many meters."""
@@ -92,13 +94,7 @@ class Branch:
         panes = self.policy.panes
         state = [as_bytes(panes.start(first)[:, np.newaxis]), as_bytes(levels)]
         until = panes.start(first + slots.panes)
-        return Folded(self._shape_of_open, until, np.concatenate(state, axis=1))
-
-    @property
-    def _shape_of_open(self) -> FoldShape:
-        slots, (digest, _) = self.store.open_slots, self.folds.shape
-        levels = slots.length * self.policy.domain.dtype.itemsize
-        return FoldShape(self.share.mark_of_open, digest, _TIME + levels)
+        return Folded(self._of_open, until, np.concatenate(state, axis=1))
 
     def reopen(self, rows: Integers, kept: list[Folded], alone: Mask) -> None:
         """Go on with open panes that were carried; what is lost of them, say so."""
@@ -106,7 +102,7 @@ class Branch:
         if mine is None:
             return
         lost = np.ones(len(rows), dtype=np.bool_)
-        if mine.shape == self._shape_of_open:
+        if mine.shape == self._of_open:
             some, state = rows[alone], mine.state[alone]
             first = self.policy.panes.newest(as_numbers(state[:, :_TIME], _INT64)[:, 0])
             levels = as_numbers(state[:, _TIME:], self.policy.domain.dtype)
@@ -135,9 +131,19 @@ class Branch:
         decided = self.folds.take(closed)
         until = self.ledger.released_until[decided.rows]
         decided = decided.where(self.policy.windows.end(decided.windows) > until)
+        decided = self._asked(decided)
         if self.policy.presence == "public":
             self.store.awaited[closed.rows] = self.folds.awaited(closed.rows)
         return decided
+
+    def _asked(self, decided: Decided) -> Decided:
+        """Without windows of which nothing is asked: these are settled, and that is all."""
+        if not self.policy.asking.of_hours:
+            return decided
+        windows, starts = self.policy.windows, self.policy.windows.start(decided.windows)
+        asked: Mask = np.logical_or.reduce(self.policy.asking.of(starts), axis=1)
+        self.ledger.settle(decided.rows[~asked], windows.end(decided.windows[~asked]))
+        return decided.where(asked)
 
     def decide(self, decided: Decided, meters: list[str], tags: Tags) -> Releases:
         """Charge windows that are over, and release what is paid for; `meters` are theirs.
@@ -145,11 +151,11 @@ class Branch:
         `tags` are those of all rows.
         """
         starts = self.policy.windows.start(decided.windows)
-        contents = self._filled(decided.contents, starts)
-        readings = contents[0]
+        contents = completed(self.policy, decided.contents, starts)
+        readings = contents[READINGS]
         present = _present(readings)
         held = _held(readings) if self.policy.carried else decided.heard
-        granted, withheld = self._pay(decided, starts, held)
+        granted, withheld = self._pay(decided, starts, held, contents)
         values, unbiased = self._release(decided, contents, tags, starts, granted)
         return Releases(
             self.policy,
@@ -163,21 +169,9 @@ class Branch:
             unbiased,
         )
 
-    def _filled(self, contents: Contents, starts: Integers) -> Contents:
-        """With gaps filled where slots are kept, and averages of parts where windows are panes."""
-        readings = contents[0]
-        if isinstance(readings, Sums):
-            return contents
-        filled = carried(readings, self.policy.carried)
-        if self.policy.carried:
-            filled = within(filled, self.policy.windows.slots_of(starts))
-        found: dict[int, Levels | Sums] = {**contents, 0: filled}
-        for part in self.policy.parts:
-            if part not in found:
-                found[part] = averages(filled, part // self.policy.interval)
-        return found
-
-    def _pay(self, decided: Decided, starts: Integers, held: Integers) -> tuple[Integers, Integers]:
+    def _pay(
+        self, decided: Decided, starts: Integers, held: Integers, contents: Contents
+    ) -> tuple[Integers, Integers]:
         """How many queries of each window are paid for, and why not all of them.
 
         Who pays is decided by the clock, by past spending and, where presence is public, by
@@ -186,6 +180,8 @@ class Branch:
         rows, covered = decided.rows, np.ones(len(starts), dtype=np.bool_)
         if self.policy.presence == "public":
             covered = held >= self.policy.needed_of(starts)
+            for about in self.policy.asking.of_hours:
+                covered &= _held(contents[about]) >= self.policy.needed_of(starts, about)
         granted = self._charge(rows, starts, covered & decided.whole)
         self.ledger.settle(rows, self.policy.windows.end_of(starts))
         short = granted < len(self.policy.questions)
@@ -223,6 +219,18 @@ class Branch:
                 granted[paid],
             )
         return values, unbiased
+
+
+def shapes(assigned: Assigned) -> list[FoldShape]:
+    """What may stand behind the account of a meter: open windows, if panes make them; open panes.
+
+    In this order.
+    """
+    policy, share, folds = assigned.policy, assigned.share, Folds(assigned.policy)
+    digest, count = folds.shape
+    levels = OpenSlots(policy).length * policy.domain.dtype.itemsize
+    of_open = FoldShape(share.mark_of_open, digest, _TIME + levels)
+    return [*([FoldShape(share.mark, digest, count)] if folds.several else []), of_open]
 
 
 def _held(contents: Levels | Sums) -> Integers:

@@ -5,8 +5,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from meteragent.config import load
+from meteragent.config.policy import PolicySettings
+from meteragent.explain.explain import explain
+from meteragent.explain.words import time_text
+from meteragent.stream.trail import read_back
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "deploy" / "operations.md"
@@ -84,3 +91,31 @@ def test_the_arithmetic_is_right() -> None:
         assert value == pytest.approx(amount(right.strip()), rel=0.05), line
         checked += 1
     assert checked >= 12
+
+
+@pytest.mark.parametrize("row", MEASURED["presets"], ids=lambda row: row["preset"])
+def test_each_presets_row_is_what_was_measured_and_what_follows(row: dict[str, Any]) -> None:
+    times = {name: f"{row[f'{name}_ms'] // 1000}s" for name in ("interval", "grace")}
+    settings = {"name": "all", "preset": row["preset"], **times}
+    policy = PolicySettings.model_validate(settings).policy
+    name = f"`{row['preset']}`, {time_text(policy.interval)}, {time_text(policy.grace)}"
+    back = read_back(policy)
+    measured = f"{row['resident']:,}, {row['peak']:,}"
+    line = next(line for line in GUIDE.read_text().splitlines() if line.startswith(f"| {name} |"))
+    _, _, bytes_of_a_meter, plan, read, readings, _ = (cell.strip() for cell in line.split("|"))
+    assert (bytes_of_a_meter, read) == (measured, time_text(back))
+    assert readings == f"{-(-back // policy.interval):,} readings"
+    assert amount(plan) >= 1.45 * row["resident"]
+    assert row["peak"] <= (2048 if policy.interval < 30_000 else 1024)
+
+
+def test_the_policy_by_hours_protects_what_is_said_of_it(tmp_path: Path) -> None:
+    [block] = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    (tmp_path / "agent.toml").write_text(f'[agent]\nkey_file = "noise.key"\n{block}')
+    [settings] = load(tmp_path / "agent.toml", {}).policy
+    said = explain(settings.guarantee)
+    assert [answer.noise_scale for answer in said.answers] == [2, 2]
+    assert said.spending.lasts_ms is None
+    told = {load.load: load.without_gaps.odds for load in said.loads}
+    assert (told["TV programme"] or 99) < 1.3
+    assert (told["EV charge"] or 1e9) > 1000
