@@ -12,7 +12,7 @@ import numpy as np
 from meteragent.config.zones import zone
 from meteragent.errors import InvalidSetting
 from meteragent.formats.times import TimeFormat, zone_of
-from meteragent.library.outcome import Column, Kind
+from meteragent.library.outcome import CellKind, Column
 from meteragent.library.rows import NO_TIME, Cells
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.domain import Watts
@@ -156,7 +156,7 @@ def opened(frame: "IntoDataFrame") -> "nw.DataFrame[Any]":
 
 def frame_of(
     columns: Mapping[str, Column],
-    kinds: Mapping[str, Kind],
+    kinds: Mapping[str, CellKind],
     backend: Any,  # noqa: ANN401 - narwhals' own type is wider than what it takes
 ) -> "nw.DataFrame[Any]":
     """A frame of this kind."""
@@ -168,7 +168,7 @@ def frame_of(
 def _series(
     name: str,
     column: Column,
-    kind: Kind,
+    kind: CellKind,
     backend: Any,  # noqa: ANN401 - as above
 ) -> "nw.Series[Any]":
     if kind == "time":
