@@ -9,13 +9,14 @@ where it is over before that, it is refused. Both are counted.
 Members are public, and what takes effect follows from what is said of them, from what took effect
 before, and from how far time has come: from no reading, and not from who was heard.
 
-A membership counts for the windows that *begin* in `since <= start < until`. What has begun stays as
-it was counted, whatever is said later: before the `frontier` nothing changes any more.
+A membership counts for the windows that *begin* in `since <= start < until`. What has begun stays
+as it was counted, whatever is said later: before the `frontier` nothing changes any more.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -118,10 +119,9 @@ class _Home:
     def _add(self, one: Membership) -> None:
         """Put it behind what it goes on with, if it goes on with anything."""
         for place, member in enumerate(self.members):
-            if member._replace(since=one.since, until=one.until) == one:
-                if member.until == one.since:
-                    self.members[place] = one._replace(since=member.since)
-                    return
+            if member._replace(since=member.until, until=one.until) == one:
+                self.members[place] = one._replace(since=member.since)
+                return
         self.members.append(one)
 
     def _obstacles(self, one: Membership) -> Iterator[tuple[int, int]]:
@@ -132,7 +132,7 @@ class _Home:
         for member in self.members:
             bounds |= {member.since, reserve.counts_until(member)}
         ordered = sorted(bound for bound in bounds if one.since <= bound <= last)
-        for begin, end in zip(ordered, ordered[1:], strict=False):
+        for begin, end in pairwise(ordered):
             spent = reserve.spent(self.members, begin)
             more = max(own - spent.get(one.group, 0), 0)
             if more and sum(spent.values()) + more > reserve.nano:

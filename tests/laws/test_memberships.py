@@ -51,7 +51,7 @@ class Window(NamedTuple):
     budget: int
 
 
-def most_lost(home: str, windows: list[Window], reserve: Reserve) -> int:
+def most_lost(home: str, windows: list[Window]) -> int:
     """The most that a home may lose over any stretch of a horizon: each group spends its budget."""
     worst = 0
     for begin in range(-HORIZON, LAST + HORIZON):
@@ -108,7 +108,7 @@ class Members(RuleBasedStateMachine):
     def no_home_loses_more_than_its_reserve(self) -> None:
         if hasattr(self, "windows"):
             for home in HOMES:
-                assert most_lost(home, self.windows, self.reserve) <= self.nano
+                assert most_lost(home, self.windows) <= self.nano
 
 
 TestMemberships = Members.TestCase
