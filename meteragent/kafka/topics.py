@@ -186,10 +186,12 @@ async def describe(client: AIOKafkaAdminClient, kafka: Kafka) -> dict[str, Topic
     return {name: Topic(partitions[name], settings[name]) for name in partitions}
 
 
-async def short_lived(clients: Clients) -> list[str]:
-    """Where releases may be deleted before anybody could read them."""
+async def lifetimes(clients: Clients) -> tuple[list[str], list[str]]:
+    """For how long releases can be read, and where they may be deleted before anybody could."""
     async with admin(clients) as client:
-        return [*fitness.short_lived(clients.kafka, await describe(client, clients.kafka))]
+        found = await describe(client, clients.kafka)
+    told = fitness.of_lifetimes(clients.kafka, found)
+    return [*told], [*fitness.short_lived(clients.kafka, found)]
 
 
 def _refused(kafka: Kafka, what: str, error: type[KafkaError]) -> Exception:
