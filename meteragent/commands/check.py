@@ -17,9 +17,10 @@ from meteragent.stream.meters import lookalikes
 def run(arguments: Namespace) -> Exit:
     """Check all there is, and end as the first problem asks for."""
     config = load(arguments.config, os.environ)
-    names = ", ".join(policy.name for policy in config.policy)
+    policies = (*config.policy, *config.group)
+    names = ", ".join(policy.name for policy in policies)
     sys.stdout.write(f"configuration: good, with policies {names}\n")
-    for policy in config.policy:
+    for policy in policies:
         _warn(policy.name, advice.of_grid(policy.guarantee))
         _warn(policy.name, advice.of_joint(policy.policy))
     if not arguments.offline:
@@ -27,6 +28,7 @@ def run(arguments: Namespace) -> Exit:
             f"{config.kafka.input}: readings are taken from the partition that "
             f"{config.kafka.partitioner} puts their meter in, and from no other\n"
         )
+        config.refuse_groups()
     checks = OFFLINE if arguments.offline else (*OFFLINE, *ONLINE)
     codes = [_code(what, check, config) for what, check in checks]
     return next(filter(None, codes), Exit.OK)

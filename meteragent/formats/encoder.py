@@ -13,6 +13,7 @@ import numpy as np
 
 from meteragent.privacy.arrays import Mask
 from meteragent.privacy.domain import Watts
+from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.policy import RELEASE_SCHEMA, Policy
 from meteragent.stream.readings import Reject
 from meteragent.stream.releases import Releases, Withheld
@@ -71,6 +72,7 @@ class _Form:
             *self._answers.cells(releases.values, releases.present, granted),
             *self._answers.cells(releases.unbiased, releases.present, granted),
             *self._readings(releases, granted),
+            *homes_of(releases),
         ]
         template = self._templates.get((granted, withheld)) or self._template(granted, withheld)
         pieces = template * len(releases.meters)
@@ -86,7 +88,7 @@ class _Form:
         holes = {question.query.name: _HOLE for question in released}
         document: dict[str, object] = {
             "schema": RELEASE_SCHEMA,
-            "meter_id": _HOLE,
+            name_of(self._policy): _HOLE,
             "window_start": _HOLE,
             "window_end": _HOLE,
             "status": "released" if released else "suppressed",
@@ -101,6 +103,8 @@ class _Form:
         if counts_are_told(self._policy, granted):
             slots = self._policy.slots if self._policy.calendar is None else _HOLE
             document |= {"readings": _HOLE, "slots": slots}
+        if isinstance(self._policy, GroupPolicy):
+            document["homes"] = _HOLE
         first, *others = (_json(document) + _BETWEEN.decode()).split(_json(_HOLE))
         template = [first, *(piece for other in others for piece in ("", other))]
         self._templates[granted, withheld] = template
@@ -112,6 +116,16 @@ class _Form:
             return []
         readings, slots = map(_json, readings_of(releases)), releases.slots
         return [readings] if isinstance(slots, int) else [readings, map(str, slots.tolist())]
+
+
+def name_of(policy: Policy) -> str:
+    """What says whose window it is."""
+    return "group_id" if isinstance(policy, GroupPolicy) else "meter_id"
+
+
+def homes_of(releases: Releases) -> list[Iterable[str]]:
+    """How many members each group has; of meters, nothing."""
+    return [] if releases.homes is None else [map(str, releases.homes.tolist())]
 
 
 def counts_are_told(policy: Policy, granted: int) -> bool:

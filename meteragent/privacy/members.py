@@ -72,7 +72,8 @@ class Reserve:
         if that was more: then no other is added); and what is planned anew at a later frontier is
         the same.
         """
-        asked, before = _by_home(wanted), _by_home(_begun(had, frontier))
+        begun = (one for one in _begun(had, frontier) if self.counts_until(one) > frontier)
+        asked, before = _by_home(wanted), _by_home(begun)
         members: list[Membership] = []
         later = refused = 0
         for home in sorted({*asked, *before}):
