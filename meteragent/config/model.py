@@ -37,10 +37,13 @@ from meteragent.privacy.units import format_duration
 from meteragent.stream.meters import Assigned, AssignedGroups, normal
 
 
-def _tables(given: object) -> object:
-    if not isinstance(given, list | tuple):
-        raise InvalidSetting("", "is no list of tables", "write it in [[ and ]]")
-    return given
+def _tables(name: str) -> BeforeValidator:
+    def read(given: object) -> object:
+        if not isinstance(given, list | tuple):
+            raise InvalidSetting(name, "is no list of tables", f"write [[{name}]]")
+        return given
+
+    return BeforeValidator(read)
 
 
 _SHORTER = (
@@ -160,10 +163,10 @@ class Config(Settings):
     http: Http = setting("", "[http]", default={})
     log: Log = setting("", "[log]", default={})
     budget: Budget | None = setting("", "[budget]", default=None)
-    policy: Annotated[tuple[PolicySettings, ...], BeforeValidator(_tables)] = setting(
+    policy: Annotated[tuple[PolicySettings, ...], _tables("policy")] = setting(
         "", "[[policy]]", default=()
     )
-    group: Annotated[tuple[GroupSettings, ...], BeforeValidator(_tables)] = setting(
+    group: Annotated[tuple[GroupSettings, ...], _tables("group")] = setting(
         "", "[[group]]", default=()
     )
 
