@@ -55,25 +55,25 @@ def left_to_the_account(document: dict[str, Any]) -> dict[str, Any]:
 
     BadSetting: one of them says it again. What makes no sense is left for those who judge it.
     """
-    if not isinstance(document.get("budget"), dict):
-        return document
-    lists = {name: document.get(name) for name in ("policy", "group")}
-    tables = {name: its for name, its in lists.items() if isinstance(its, list | tuple)}
+    if isinstance(document.get("budget"), dict):
+        document = {**document}
+        for kind in ("policy", "group"):
+            if isinstance(tables := document.get(kind), list | tuple):
+                document[kind] = _left(kind, tables)
+    return document
+
+
+def _left(kind: str, tables: Sequence[object]) -> list[object]:
     twice = [
         InvalidSetting(f"{kind}[{at}].{name}", "is the [budget]'s to say", "write a share instead")
-        for kind, its in tables.items()
-        for at, policy in enumerate(its)
+        for at, policy in enumerate(tables)
         for name in _SAID_ONCE
         if isinstance(policy, dict) and name in policy
     ]
     if twice:
         raise BadSetting(twice)
     left = {"budget": LEFT_TO_THE_ACCOUNT}
-    filled = {
-        kind: [one | left if isinstance(one, dict) else one for one in its]
-        for kind, its in tables.items()
-    }
-    return {**document, **filled}
+    return [one | left if isinstance(one, dict) else one for one in tables]
 
 
 def shared_out(budget: Budget, policies: Sequence[PolicySettings]) -> tuple[PolicySettings, ...]:

@@ -11,7 +11,7 @@ from meteragent.config.fields import BadSetting, Many, Power, SomeTime, refuse, 
 from meteragent.config.policy import PolicySettings
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.exact import epsilon_at
-from meteragent.privacy.group import GroupPolicy, Homes, pane_of
+from meteragent.privacy.group import GroupPolicy, PerHome, pane_of
 from meteragent.privacy.members import Reserve
 from meteragent.stream.meters import longest_prefix
 
@@ -64,7 +64,7 @@ class GroupSettings(PolicySettings):
             presence="private",
             on_exhausted=self.on_exhausted,
             noise=self.noise,
-            homes=Homes(self.home_minimum, self.home_maximum, self.interval, self.min_homes),
+            homes=PerHome(self.home_minimum, self.home_maximum, self.interval, self.min_homes),
             **lengths,
         )
 

@@ -46,7 +46,7 @@ class Paths:
     rejects: File | None
     ledger: SqliteLedger
     members: Sequence[Membership] = ()
-    """Where groups are released: who is said to be in which."""
+    """Of groups, where these are released."""
 
 
 class Job:
@@ -73,9 +73,7 @@ class Job:
         """
         self._source, self._sink = places.source, places.sink
         self._rejects, self._ledger = places.rejects, places.ledger
-        self._members = places.members
-        self._config = config
-        self._key = key
+        self._members, self._config, self._key = places.members, config, key
         self._mapping = mapping
         self._encoder = encoder
         self._keep = keep

@@ -106,8 +106,9 @@ class _Form:
         if isinstance(self._policy, GroupPolicy):
             document["homes"] = _HOLE
         first, *others = (_json(document) + _BETWEEN.decode()).split(_json(_HOLE))
-        template = [first, *(piece for other in others for piece in ("", other))]
-        self._templates[granted, withheld] = template
+        self._templates[granted, withheld] = template = [first]
+        for other in others:
+            template += ["", other]
         return template
 
     def _readings(self, releases: Releases, granted: int) -> list[Iterable[str]]:

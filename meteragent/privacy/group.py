@@ -29,7 +29,7 @@ from meteragent.privacy.windows import Windows
 
 
 @dataclass(frozen=True, slots=True)
-class Homes:
+class PerHome:
     """What is taken of each home of a group, and how many homes a group has at least."""
 
     minimum: Decimal
@@ -48,7 +48,7 @@ class GroupPolicy(Policy):
     Presence is private: every window of a known group is released on time, whoever was heard.
     """
 
-    homes: Homes
+    homes: PerHome
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -164,5 +164,5 @@ def any_policy_of(document: dict[str, Any]) -> Policy:
         return policy_of(document)
     said = document["homes"]
     low, high = Decimal(said["minimum"]), Decimal(said["maximum"])
-    homes = Homes(low, high, said["interval_ms"], said["least"])
+    homes = PerHome(low, high, said["interval_ms"], said["least"])
     return policy_of(document, partial(GroupPolicy, homes=homes))

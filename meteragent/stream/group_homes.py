@@ -20,7 +20,7 @@ from meteragent.stream.releases import Step
 from meteragent.stream.rolls import Rolls
 
 
-class Homes:
+class GroupHomes:
     """What every policy of groups keeps of homes, and the groups of each prefix."""
 
     prefix = ""

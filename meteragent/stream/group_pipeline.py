@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.members import ALWAYS, Membership
-from meteragent.stream.group_homes import Homes
+from meteragent.stream.group_homes import GroupHomes
 from meteragent.stream.meters import Assigned, AssignedGroups
 from meteragent.stream.order import Course
 from meteragent.stream.panes import UNKNOWN
@@ -41,7 +41,7 @@ class GroupPipeline(Pipeline):
         start: Position = START,
     ) -> None:
         """`members` are those that take effect: see `privacy.members`."""
-        self._homes = Homes(assigned, key, members)
+        self._homes = GroupHomes(assigned, key, members)
         super().__init__(
             assigned,
             key,
@@ -52,7 +52,7 @@ class GroupPipeline(Pipeline):
             start=start,
         )
 
-    def _housed(self, assigned: Sequence[Assigned], key: NoiseKey) -> list[Homes]:
+    def _housed(self, assigned: Sequence[Assigned], key: NoiseKey) -> list[GroupHomes]:
         del assigned, key
         return [self._homes]
 

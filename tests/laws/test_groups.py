@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.group import GroupPolicy, Homes
+from meteragent.privacy.group import GroupPolicy, PerHome
 from meteragent.privacy.members import ALWAYS, FOR_EVER, Membership
 from meteragent.privacy.question import question
 from meteragent.stream.group_pipeline import GroupPipeline
@@ -39,7 +39,7 @@ HOURS = GroupPolicy(
     budget=2**47,
     horizon=24 * HOUR,
     presence="private",
-    homes=Homes(Decimal(-200), Decimal(800), 5 * MINUTE),
+    homes=PerHome(Decimal(-200), Decimal(800), 5 * MINUTE),
 )
 QUARTERS = replace(HOURS, size=15 * MINUTE, hop=15 * MINUTE, idle=0)
 SORTED = replace(

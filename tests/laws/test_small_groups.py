@@ -19,7 +19,7 @@ from scipy.optimize import linprog
 from meteragent import Domain
 from meteragent.explain.reader import absolute
 from meteragent.privacy.domain import ABSENT
-from meteragent.privacy.group import GroupPolicy, Homes, added_up, without_gaps
+from meteragent.privacy.group import GroupPolicy, PerHome, added_up, without_gaps
 from meteragent.privacy.mechanism import matrix
 from meteragent.privacy.query import NAMED, answer, averages, query
 from meteragent.privacy.question import question
@@ -67,7 +67,7 @@ def policy(size: Size, top: int, low: int = 0, own_low: int = 0) -> GroupPolicy:
         budget=10**12,
         horizon=24 * HOUR,
         presence="private",
-        homes=Homes(Decimal(low), Decimal(low + size.top), MINUTE),
+        homes=PerHome(Decimal(low), Decimal(low + size.top), MINUTE),
     )
 
 
