@@ -6,6 +6,7 @@ json_many   many records parsed together, wherever nothing is unusual
 decoder     a batch of messages -> columns, by these two
 times       times as exports write them
 csv_header, csv_rows    lines of CSV -> columns
+fast        the same, most of it by a wheel in Rust that is used where it is installed
 lines       blocks of lines -> columns, whatever the lines are
 encoder     releases -> JSON
 csv_encoder    releases -> CSV

@@ -9,6 +9,7 @@ from meteragent.errors import InputDamaged, InvalidSetting
 from meteragent.formats.csv_header import Columns
 from meteragent.formats.csv_rows import Table
 from meteragent.formats.decoder import Decoder
+from meteragent.formats.fast import reader_for
 from meteragent.formats.json_one import LATEST
 from meteragent.formats.times import TimeFormat
 from meteragent.stream.readings import Readings
@@ -32,9 +33,13 @@ class JsonLines:
 
     def __init__(self) -> None:
         self._decoder = Decoder()
+        self._fast = reader_for(self._decoder)
 
     def decode(self, text: bytes, first: int) -> Readings:
         """The readings of whole lines; empty lines hold nothing that could be lost."""
+        return self._fast.lines(text, first) if self._fast else self._by_decoder(text, first)
+
+    def _by_decoder(self, text: bytes, first: int) -> Readings:
         lines = text.split(b"\n")
         lines.pop()
         after = first + len(lines)

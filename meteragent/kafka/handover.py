@@ -11,13 +11,14 @@ from aiokafka.admin import AIOKafkaAdminClient
 from meteragent.config import Config
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
-from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
+from meteragent.formats.forms import ReleaseEncoder
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.loop import Clock
 from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.owner import Bond, Claim
 from meteragent.kafka.ownership import Ownership
+from meteragent.kafka.unpack import Unpacker
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.homes import Homes
 from meteragent.stream.meters import normal
@@ -44,7 +45,7 @@ class Shared:
     lasting: Mapping[str, int] = field(default_factory=dict)
     """Output -> for how many milliseconds it keeps releases, where it does not for ever."""
     wall: Clock = time.time
-    decoder: MessageDecoder = field(default_factory=Decoder)
+    unpacker: Unpacker = field(default_factory=lambda: Unpacker(Decoder()))
     encoder: ReleaseEncoder = field(default_factory=Encoder)
 
     @cached_property
@@ -80,7 +81,7 @@ class Shared:
 
     def intake(self, source: TopicPartition, pipeline: Pipeline) -> Intake:
         """What takes records of a partition in, for a pipeline that is restored."""
-        return Intake(source, pipeline, self.decoder, self.encoder, self.config.outputs, self.tell)
+        return Intake(source, pipeline, self.unpacker, self.encoder, self.config.outputs, self.tell)
 
 
 @dataclass(slots=True)

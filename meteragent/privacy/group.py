@@ -2,7 +2,7 @@
 
 A home's pane is the average of its readings, on a grid of levels that its group has too; what
 the group holds for a slot is the sum of these, and everything that may be asked of a meter's
-readings may be asked of them (`mechanism.md`, claim 12). So a home that differs by `r` watts in
+readings may be asked of them (`mechanism.md`, claim 13). So a home that differs by `r` watts in
 every reading moves each sum by `r` watts at most, however many homes there are: one draw is for all
 of them.
 

@@ -3,7 +3,7 @@
 Each group spends from an account of its own, and all that it spends is a loss of each of its homes.
 So a home reserves a part of what it may lose for the groups that it is in, and a membership takes
 effect only while the budgets of all groups that the home is in, or was in within a horizon, fit
-that reserve (`mechanism.md`, claim 13). One that would not fit begins later, as soon as it fits;
+that reserve (`mechanism.md`, claim 14). One that would not fit begins later, as soon as it fits;
 where it is over before that, it is refused. Both are counted.
 
 Members are public, and what takes effect follows from what is said of them, from what took effect

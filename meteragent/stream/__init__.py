@@ -23,6 +23,7 @@ cohort      the meters that have the same policies, and their accounts
 housing     what a pipeline asks of those who keep panes
 residents   which meters are here, and which have no business here
 position    how far a partition has come
+trail       which records were written long ago
 pipeline    one partition's readings in, releases and ledger records out
 rolls       who is in which group, window by window
 home_panes  the panes of homes, and their sums

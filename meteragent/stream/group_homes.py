@@ -90,6 +90,10 @@ class GroupHomes:
         """What is held for each policy of groups."""
         return [one for groups in self.groups for one in groups.cohort.holdings()]
 
+    def carry(self, branch: HomePanes, before: int, most: int) -> None:
+        """Write nothing down of open panes: what they hold is read again."""
+        del branch, before, most
+
     def decide(self, branch: HomePanes, closed: Closed) -> None:
         """Take in panes of homes: nothing is decided until they are summed."""
         branch.take(closed, self._homes)

@@ -43,5 +43,8 @@ class Housing(Protocol[Its_contra]):
     def holdings(self) -> list[Holding]:
         """What there is, for each policy."""
 
+    def carry(self, branch: Its_contra, before: int, most: int) -> Step | None:
+        """Write down open panes that need a record from before this one; None: none does."""
+
     def decide(self, branch: Its_contra, closed: Closed) -> Step | None:
         """Let a policy take in panes that have closed; None: nothing changes by that."""
