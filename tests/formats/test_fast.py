@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import runpy
+import subprocess
 import sys
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -207,6 +210,17 @@ def test_broken_batches_are_read_as_the_twin_reads_them_or_not_at_all() -> None:
 @pytest.mark.slow
 def test_a_million_broken_batches() -> None:
     assert min(survives(7, SLOW_BROKEN)) > SLOW_BROKEN / 20
+
+
+@pytest.mark.slow
+def test_the_crate_holds_to_its_own_laws() -> None:
+    """No panic, no more memory than is said, columns that fit: on two million drawn inputs."""
+    subprocess.run(
+        ["cargo", "test", "--quiet", "--release", "--locked"],  # noqa: S607 - as tests/formats/install
+        cwd=Path(fast.__file__).parent,
+        env={**os.environ, "PROPTEST_CASES": "400000", "CARGO_TARGET_DIR": f"{sys.prefix}/cargo"},
+        check=True,
+    )
 
 
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
