@@ -48,6 +48,7 @@ def _migrate(arguments: Namespace) -> Exit:
     from meteragent.kafka.migrate import migrate  # noqa: PLC0415
 
     config = load(arguments.config, os.environ)
+    config.refuse_groups()
     now, key = int(time.time() * 1000), config.agent.noise_key()
     clients = Clients(config.kafka)
     done = asyncio.run(migrate(config, key, clients, now, gather=arguments.gather))
@@ -101,6 +102,7 @@ def _accept_loss(arguments: Namespace) -> Exit:
     from meteragent.kafka.loss import accept_loss  # noqa: PLC0415
 
     config = load(arguments.config, os.environ)
+    config.refuse_groups()
     now, key = int(time.time() * 1000), config.agent.noise_key()
     clients = Clients(config.kafka)
     since = asyncio.run(accept_loss(config, key, clients, now, confirmed=arguments.yes))
@@ -136,6 +138,7 @@ def _kept(arguments: Namespace, meter: str | None = None) -> tuple[list[Shelf], 
         return shelves, kept.groups if of_groups else kept.accounts
     if config is None:
         raise InvalidSetting("-c", "is missing", "name the configuration, or an SQLite --ledger")
+    config.refuse_groups()
     return _shelves(config), asyncio.run(_from_kafka(config, meter))
 
 
