@@ -1,8 +1,7 @@
 """One module per command: `run(arguments)` does it and answers with its exit code.
 
 parser, arguments    what can be said to the program
-check, completion, config, explain, key, ledger, run, sanitize, schema, topics    the commands
+check, completion, config, explain, init, key, ledger, run, sanitize, schema, topics    the commands
 settings    what is released, as a command is told
-shells      what a shell needs, to complete all of it
 exit_codes, layout    how a command ends, and how its words fit a terminal
 """

@@ -29,14 +29,16 @@ def run(arguments: Namespace) -> Exit:
     for policy in policies:
         _warn(policy.name, advice.of_grid(policy.guarantee))
         _warn(policy.name, advice.of_joint(policy.policy))
-    sys.stdout.write(_replay(config))
+    if not arguments.offline:
+        config.refuse_groups()
+    if config.policy:
+        sys.stdout.write(_replay(config))
     sys.stdout.write(f"records: read by {fast.way()}\n")
     if not arguments.offline:
         sys.stdout.write(
             f"{config.kafka.input}: readings are taken from the partition that "
             f"{config.kafka.partitioner} puts their meter in, and from no other\n"
         )
-        config.refuse_groups()
     checks = OFFLINE if arguments.offline else (*OFFLINE, *ONLINE)
     codes = [_code(what, check, config) for what, check in checks]
     return next(filter(None, codes), Exit.OK)
