@@ -56,6 +56,8 @@ class GroupPolicy(Policy):
             raise InvalidSetting("presence", "is private in groups", "leave it out")
         if self.fill_limit:
             raise InvalidSetting("fill", "is as it is in groups", "leave it out")
+        if self.asking.of_hours:
+            raise InvalidSetting("queries", "asks about some hours of groups", "ask about all")
         if self.windows.overlap > 1:
             raise InvalidSetting("hop", "is not for groups", "leave it out")
         if self.homes.least < 1:

@@ -18,7 +18,7 @@ from meteragent.privacy.ledger import NEVER
 from meteragent.stream.branch import Branch
 from meteragent.stream.closed import Closed
 from meteragent.stream.cohort import Cohort
-from meteragent.stream.folds import Decided
+from meteragent.stream.folds import Contents, Decided
 from meteragent.stream.home_panes import PaneSum
 from meteragent.stream.meters import AssignedGroups
 from meteragent.stream.order import Course, Timing
@@ -131,8 +131,10 @@ class GroupBranch(Branch):
         releases = super().decide(decided, meters, tags)
         return replace(releases, homes=self._homes_of(decided.rows, releases.starts))
 
-    def are_covered(self, rows: Integers, starts: Integers, held: Integers) -> Mask:
+    def are_covered(
+        self, rows: Integers, starts: Integers, held: Integers, contents: Contents
+    ) -> Mask:
         """Which have members enough."""
-        del held
+        del held, contents
         covered: Mask = self._homes_of(rows, starts) >= self._least
         return covered
