@@ -47,6 +47,11 @@ CHAPTERS = {
         "Bills, peaks, load curves, forecasts and the sum over a street of homes, computed from "
         "what is released and compared with the truth.",
     ),
+    "feeder": Chapter(
+        "One draw for a street",
+        "The load of many homes together, such as a feeder's, released by one draw for all of "
+        "them, beside the sum of what each home releases: at the same promise to each home.",
+    ),
     "noise": Chapter(
         "More from the same noise",
         "Several answers for each window can share one draw of noise, and agree with their order: "
