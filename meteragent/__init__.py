@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from meteragent.library import reader as reader
     from meteragent.library.parquet import protect_parquet as protect_parquet
-    from meteragent.library.plan import Plan as Plan
+    from meteragent.library.plan import PolicyPlan as PolicyPlan
     from meteragent.library.plan import create_key as create_key
     from meteragent.library.plan import policies as policies
     from meteragent.library.plan import policy as policy
@@ -38,7 +38,7 @@ _HOME = {
     "Entropy": "privacy.entropy",
     "Ledger": "privacy.ledger",
     "NoiseKey": "privacy.entropy",
-    "Plan": "library.plan",
+    "PolicyPlan": "library.plan",
     "ReadingsLost": "library.protect",
     "Terms": "privacy.terms",
     "TruncatedGeometric": "privacy.mechanism",

@@ -11,7 +11,7 @@ import narwhals as nw
 from meteragent.errors import FileRefused
 from meteragent.library.frames import Where, frame_of
 from meteragent.library.outcome import CellKind, Column, table
-from meteragent.library.plan import KeyLike, Plan
+from meteragent.library.plan import KeyLike, PolicyPlan
 from meteragent.library.rows import AT_ONCE, Tallied
 from meteragent.library.session import Session
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def protect_parquet(
     source: str | Path,
     target: str | Path,
-    plan: Plan,
+    plan: PolicyPlan,
     *,
     key: KeyLike = None,
     ledger: str | Path | None,

@@ -31,7 +31,7 @@ class Explained:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PolicyPlan:
     """What is released of which meters, and at what price."""
 
     config: Config
@@ -47,7 +47,7 @@ class Plan:
         return key if isinstance(key, NoiseKey) else keyfile.load(SecretFile(Path(key)))
 
 
-def policy(preset: str | None = None, /, **settings: Any) -> Plan:  # noqa: ANN401 - any setting
+def policy(preset: str | None = None, /, **settings: Any) -> PolicyPlan:  # noqa: ANN401 - any setting
     """Choose what is released: by what to hide, and what is to be otherwise.
 
     `settings` are those of a `[[policy]]` table, written the same way; numbers that money-like
@@ -66,16 +66,16 @@ def policy(preset: str | None = None, /, **settings: Any) -> Plan:  # noqa: ANN4
     chosen = {} if preset is None else {"preset": preset}
     document = {"policy": [{"name": preset or "policy", **chosen, **settings}]}
     try:
-        return Plan(from_document(document, Path(), {}))
+        return PolicyPlan(from_document(document, Path(), {}))
     except ConfigRefused as refused:
         raise ConfigRefused([_as_argument(problem) for problem in refused.problems]) from None
 
 
-def policies(file: str | Path) -> Plan:
+def policies(file: str | Path) -> PolicyPlan:
     """What an `agent.toml` releases: all of its policies, and its key."""
     config = load(Path(file), os.environ)
     config.refuse_groups("by the library")
-    return Plan(config)
+    return PolicyPlan(config)
 
 
 def create_key(path: str | Path) -> None:

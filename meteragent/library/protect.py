@@ -12,7 +12,7 @@ import numpy as np
 
 from meteragent.library.frames import Where, frame_of, opened
 from meteragent.library.outcome import Column
-from meteragent.library.plan import KeyLike, Plan
+from meteragent.library.plan import KeyLike, PolicyPlan
 from meteragent.library.session import Session
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class ReadingsLost(UserWarning):
 
 def protect(
     frame: Frame,
-    plan: Plan,
+    plan: PolicyPlan,
     *,
     key: KeyLike = None,
     ledger: str | Path | None,

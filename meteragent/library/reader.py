@@ -30,7 +30,7 @@ from meteragent.explain.bills import SMOOTHING
 from meteragent.explain.reader import Floats
 from meteragent.library.frames import frame_of, opened
 from meteragent.library.outcome import UNBIASED, CellKind, Column
-from meteragent.library.plan import Plan
+from meteragent.library.plan import PolicyPlan
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.question import Question
@@ -53,7 +53,7 @@ class _Answered(NamedTuple):
 
 
 def bills(
-    released: Frame, plan: Plan, *, by: str | Sequence[str] = "meter_id", share: float = 0.95
+    released: Frame, plan: PolicyPlan, *, by: str | Sequence[str] = "meter_id", share: float = 0.95
 ) -> Frame:
     """The energy of each meter in kilowatt hours, and between what it lies with this certainty.
 
@@ -96,7 +96,7 @@ _BILLS: dict[str, CellKind] = {
 }
 
 
-def sums(released: Frame, plan: Plan, *, query: str = "avg", share: float = 0.95) -> Frame:
+def sums(released: Frame, plan: PolicyPlan, *, query: str = "avg", share: float = 0.95) -> Frame:
     """All homes added up, window by window: watts, and between what the sum lies.
 
     `homes` were added up, `missing` ones were withheld. A home with no row in a window is in
@@ -123,7 +123,7 @@ _SUMS: dict[str, CellKind] = {
 }
 
 
-def ranges(released: Frame, plan: Plan, *, query: str = "avg", share: float = 0.9) -> Frame:
+def ranges(released: Frame, plan: PolicyPlan, *, query: str = "avg", share: float = 0.9) -> Frame:
     """The same frame with `…_low` and `…_high`: between what the true answer lies.
 
     With this certainty at least, for a reader who knows nothing else.
@@ -138,7 +138,7 @@ def ranges(released: Frame, plan: Plan, *, query: str = "avg", share: float = 0.
 
 def guesses(
     released: Frame,
-    plan: Plan,
+    plan: PolicyPlan,
     prior: ArrayLike,
     *,
     query: str = "avg",
@@ -190,7 +190,7 @@ _BEST: dict[str, Callable[[Floats], Floats]] = {
 """What keeps a loss small: a median, a mean, the likeliest level."""
 
 
-def prior_of(watts: ArrayLike, plan: Plan) -> NDArray[np.float64]:
+def prior_of(watts: ArrayLike, plan: PolicyPlan) -> NDArray[np.float64]:
     """A belief from examples: how often each level stood among these values.
 
     Every level is given one example more, as none is impossible. The plan must be of one policy.
@@ -210,7 +210,7 @@ def prior_of(watts: ArrayLike, plan: Plan) -> NDArray[np.float64]:
     return shares
 
 
-def smoothed(released: Frame, plan: Plan, *, query: str = "avg") -> Frame:
+def smoothed(released: Frame, plan: PolicyPlan, *, query: str = "avg") -> Frame:
     """The same frame with `…_smoothed`: each meter's course with what neighbours say of it.
 
     SmoothedWarning is always warned of: look at it, and never add it up.
@@ -227,7 +227,7 @@ def smoothed(released: Frame, plan: Plan, *, query: str = "avg") -> Frame:
     return _beside(given, {f"{query}_smoothed": course})  # type: ignore[no-any-return]
 
 
-def _parts(given: "nw.DataFrame[Any]", plan: Plan, query: str) -> Iterator[_Answered]:
+def _parts(given: "nw.DataFrame[Any]", plan: PolicyPlan, query: str) -> Iterator[_Answered]:
     """The releases of each policy that asks this. InvalidSetting: none does, or others did."""
     policies = {policy.id: policy for policy in plan.config.policies}
     ids = np.array(given["policy"].to_list(), dtype=np.object_)

@@ -16,7 +16,7 @@ from meteragent.errors import InvalidSetting
 from meteragent.files.job import NEVER_IDLE
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
 from meteragent.library.outcome import CellKind, Column, columns_of, table
-from meteragent.library.plan import KeyLike, Plan
+from meteragent.library.plan import KeyLike, PolicyPlan
 from meteragent.library.rows import Cells, Tallied, batches
 from meteragent.stream.pipeline import Pipeline
 from meteragent.stream.releases import Step
@@ -27,7 +27,7 @@ class Session:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: PolicyPlan,
         key: KeyLike,
         ledger: str | Path | None,
         *,

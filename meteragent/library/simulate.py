@@ -16,7 +16,7 @@ import numpy as np
 from meteragent.errors import InvalidSetting
 from meteragent.explain.reader import Floats, drawn, log_likelihood
 from meteragent.library.frames import Where, opened
-from meteragent.library.plan import Plan
+from meteragent.library.plan import PolicyPlan
 from meteragent.library.rows import Cells, Tallied, batches
 from meteragent.privacy.domain import Watts
 from meteragent.privacy.entropy import KEY_BYTES, NoiseKey
@@ -104,7 +104,7 @@ class Simulated:
 
 def simulate(
     frame: "IntoDataFrame",
-    plan: Plan,
+    plan: PolicyPlan,
     *,
     releases: int = 20,
     guess: Guess = "meter",
@@ -127,7 +127,7 @@ def simulate(
 
     >>> import meteragent as ma, polars as pl
     >>> frame = pl.DataFrame(
-    ...     {"home": ["a", "b"] * 60, "watts": [90.0, 100.0] * 60, "at": range(0, 7200, 60)}
+    ...     {"at": [60 * n for n in range(60)] * 2, "home": ["a"] * 60 + ["b"] * 60, "watts": 90.0}
     ... )
     >>> plan = ma.policy(
     ...     window="1h", interval="1m", maximum="3kW", epsilon="0.1", budget="2.4"

@@ -26,7 +26,7 @@ from tests.library.written import KINDS, ROWS, Row, document, frame, lines, of_k
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from meteragent.library.plan import Plan
+    from meteragent.library.plan import PolicyPlan
 
 HEAD = """
 [agent]
@@ -77,7 +77,7 @@ min_coverage = "0.1"
 PLACES: dict[str, Any] = {"meter": "home", "time": "at", "value": "watts"}
 
 
-def plan_of(name: str, directory: Path) -> Plan:
+def plan_of(name: str, directory: Path) -> PolicyPlan:
     write_key(directory)
     file = directory / "agent.toml"
     file.write_text(HEAD + CONFIGURATIONS[name])
@@ -94,7 +94,7 @@ def sanitized(rows: list[Row], directory: Path) -> list[bytes]:
     return out.read_bytes().splitlines()
 
 
-def protected(rows: list[Row], plan: Plan, kind: str = "polars", **more: Any) -> Any:
+def protected(rows: list[Row], plan: PolicyPlan, kind: str = "polars", **more: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ma.ReadingsLost)
         return ma.protect(frame(rows, kind), plan, **{"ledger": None, **PLACES, **more})

@@ -23,7 +23,7 @@ PLAN = ma.policy(window="1d", interval="1h", maximum="3kW", step="10W", epsilon=
 TRUE = {f"home-{n}": 300.0 + 10 * n for n in range(HOMES)}
 
 
-def released(kind: str = "polars", plan: ma.Plan = PLAN, key: int = 1) -> Any:
+def released(kind: str = "polars", plan: ma.PolicyPlan = PLAN, key: int = 1) -> Any:
     hours = pl.DataFrame({"at": range(BEGIN, BEGIN + DAYS * 86_400_000, 3_600_000)})
     homes = pl.DataFrame({"home": [*TRUE], "watts": [*TRUE.values()]})
     told = hours.cast(pl.Datetime("ms")).join(homes, how="cross")

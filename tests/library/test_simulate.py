@@ -32,7 +32,7 @@ def traces(watts: dict[str, float], hours: int = 4) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["ts", "meter_id", "value"], orient="row")
 
 
-def simulated(told: pl.DataFrame, plan: ma.Plan, **more: Any) -> Any:
+def simulated(told: pl.DataFrame, plan: ma.PolicyPlan, **more: Any) -> Any:
     return ma.simulate(told, plan, time_format="unix_ms", **more)
 
 
