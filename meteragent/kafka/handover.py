@@ -11,7 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from meteragent.config import Config
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
-from meteragent.formats.forms import ReleaseEncoder
+from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.loop import Clock
@@ -45,7 +45,7 @@ class Shared:
     lasting: Mapping[str, int] = field(default_factory=dict)
     """Output -> for how many milliseconds it keeps releases, where it does not for ever."""
     wall: Clock = time.time
-    unpacker: Unpacker = field(default_factory=lambda: Unpacker(Decoder()))
+    decoder: MessageDecoder = field(default_factory=Decoder)
     encoder: ReleaseEncoder = field(default_factory=Encoder)
 
     @cached_property
@@ -81,7 +81,8 @@ class Shared:
 
     def intake(self, source: TopicPartition, pipeline: Pipeline) -> Intake:
         """What takes records of a partition in, for a pipeline that is restored."""
-        return Intake(source, pipeline, self.unpacker, self.encoder, self.config.outputs, self.tell)
+        unpacker = Unpacker(self.decoder)  # of its own, as it remembers the ids of its meters
+        return Intake(source, pipeline, unpacker, self.encoder, self.config.outputs, self.tell)
 
 
 @dataclass(slots=True)

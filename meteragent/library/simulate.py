@@ -22,7 +22,6 @@ from meteragent.privacy.domain import Watts
 from meteragent.privacy.entropy import KEY_BYTES, NoiseKey
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.policy import Policy
-from meteragent.privacy.question import Question
 from meteragent.stream.meters import Assigned
 from meteragent.stream.pipeline import Pipeline
 
@@ -170,7 +169,7 @@ def _key(seed: int, name: str) -> NoiseKey:
 def _quiet(policy: Policy) -> Policy:
     """The same, of which every answer is exact and paid for."""
     nano = int(QUIET * NANO / policy.domain.resolution)
-    asked = tuple(Question(question.query, nano) for question in policy.questions)
+    asked = tuple(replace(question, nano=nano) for question in policy.questions)
     price = nano * sum(question.query.outputs(policy.slots) for question in asked)
     windows = policy.terms.per_horizon + policy.terms.slack
     return replace(policy, questions=asked, budget=price * windows, noise="independent")
@@ -194,7 +193,7 @@ def _released(rows: Cells, assigned: list[Assigned], key: NoiseKey) -> tuple[_An
         [question.query.outputs(policy.slots) for question in policy.questions],
     )
     for releases in (step.releases for step in steps):
-        told = columns < releases.granted[:, np.newaxis]
+        told = releases.released[:, columns]
         for into, answers in ((values, releases.values), (unbiased, releases.unbiased)):
             shown = np.where(told, answers, np.nan)
             keys = zip(releases.meters, releases.starts.tolist(), strict=True)

@@ -100,6 +100,7 @@ def test_what_is_withheld_is_counted() -> None:
         {"noise": "joint", "queries": ["min", "avg", "max"]},
         {"queries": ["reading"], "presence": "private"},
         {"queries": ["avg", "reading"], "resolution": "1W"},
+        {"queries": ["avg", "max[00:00-02:00]"]},
     ],
 )
 def test_every_kind_of_question_can_be_simulated(more: dict[str, Any]) -> None:
