@@ -36,8 +36,8 @@ def run(arguments: Namespace) -> Exit:
     config = settings(arguments)
     explained = explanations(config)
     if arguments.dpia:
-        guarantees = (policy.guarantee for policy in config.policy)
-        streams = IN_FILES if arguments.config is None else _streams(config)
+        guarantees = (one.guarantee for one in (*config.policy, *config.group))
+        streams = _streams(config) if arguments.config and config.outputs else IN_FILES
         sys.stdout.write(assessment([*zip(guarantees, explained, strict=True)], streams))
     elif arguments.json:
         told = {"schema": EXPLANATION_SCHEMA, "policies": [*map(asdict, explained)]}

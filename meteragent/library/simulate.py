@@ -230,15 +230,20 @@ def _guessed(
 ) -> Iterator[tuple[bool, int]]:
     """For each release of a candidate: whether it was named, and among how many.
 
-    Of several that fit as well the first is named: that is right as often as any other.
+    Of several that fit as well the first is named: that is right as often as any other. Windows
+    that never hold enough readings to be released are nobody's.
     """
-    for candidates in filter(all, _candidates(truth, guess)):
+    held = {key: its for key, its in truth.items() if np.isfinite(its).any()}
+    for candidates in filter(all, _candidates(held, guess)):
         known = np.stack([_levels(truth, its, policy) for its in candidates])
+        asked = np.isfinite(known)
         for place, its in enumerate(candidates):
             shown = _levels(unbiased, its, policy)
-            told = np.isfinite(shown) & np.isfinite(known)
+            told = np.isfinite(shown) & asked
             likely = log_likelihood(np.where(told, shown, 0), np.where(told, known, 0), policy)
-            yield int(likely.sum(axis=-1).argmax()) == place, len(candidates)
+            others = (asked != asked[place]).any(axis=(1, 2))  # other questions would be answered
+            scores = np.where(others, -np.inf, likely.sum(axis=-1))
+            yield int(scores.argmax()) == place, len(candidates)
 
 
 def _candidates(truth: _Answers, guess: Guess) -> Iterator[list[list[tuple[str, int]]]]:
