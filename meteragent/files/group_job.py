@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from meteragent.files.job import Job
-from meteragent.privacy.members import Plan
+from meteragent.privacy.members import MemberPlan
 from meteragent.privacy.policy import Policy
 from meteragent.stream.group_pipeline import GroupPipeline
 from meteragent.stream.meters import longest_prefix
@@ -16,7 +16,7 @@ from meteragent.stream.releases import Step
 class GroupJob(Job):
     """One input of homes, of whose groups releases are made as far as it goes."""
 
-    _plan: Plan
+    _plan: MemberPlan
     _is_planned = False
     """Whether the ledger says so already."""
     _frontier: int

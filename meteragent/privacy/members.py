@@ -37,7 +37,7 @@ class Membership(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MemberPlan:
     """Which memberships take effect."""
 
     members: tuple[Membership, ...] = ()
@@ -63,7 +63,7 @@ class Reserve:
 
     def plan(
         self, wanted: Iterable[Membership], had: Iterable[Membership] = (), frontier: int = ALWAYS
-    ) -> Plan:
+    ) -> MemberPlan:
         """What takes effect of what is wanted, where `had` took effect before the frontier.
 
         Precondition: of either, no two of a home in one group overlap. Postcondition: over any
@@ -86,7 +86,7 @@ class Reserve:
                     refused += since >= one.until
                     later += one.since < since < one.until and not goes_on
             members += own.members
-        return Plan(tuple(members), later, refused)
+        return MemberPlan(tuple(members), later, refused)
 
     def counts_until(self, member: Membership) -> int:
         """By when no stretch that ends then touches any of its windows."""

@@ -75,6 +75,10 @@ def test_what_says_that_it_is_a_group_changes_its_noise() -> None:
     ("change", "problem"),
     [
         ({"hop": "15m"}, "group[0].hop: is not for groups; leave it out"),
+        (
+            {"queries": ["avg[07:00-23:00]"], "timezone": "Europe/Paris"},
+            "group[0].queries: asks about some hours of groups; ask about all",
+        ),
         ({"preset": "presence"}, "group[0].preset: is not for groups; leave it out"),
         ({"min_coverage": "0.5"}, "group[0].min_coverage: is not for groups; leave it out"),
         ({"presence": "public"}, 'group[0].presence: is not one of them; write one of "private"'),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from meteragent.privacy.members import ALWAYS, FOR_EVER, Membership, Plan, Reserve
+from meteragent.privacy.members import ALWAYS, FOR_EVER, MemberPlan, Membership, Reserve
 
 GROUPS = ("a", "b", "c", "d")
 HOMES = ("m-1", "m-2")
@@ -38,7 +38,7 @@ def wanted(draw: st.DrawFn, homes: tuple[str, ...] = HOMES) -> list[Membership]:
     return draw(st.permutations(found))
 
 
-def are_in(plan: Plan, group: str, start: int) -> set[str]:
+def are_in(plan: MemberPlan, group: str, start: int) -> set[str]:
     """Who is in a group for the window that begins then."""
     return {m.home for m in plan.members if m.group == group and m.since <= start < m.until}
 
