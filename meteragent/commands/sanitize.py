@@ -2,8 +2,9 @@
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from datetime import UTC
 from importlib import import_module
 from pathlib import Path
@@ -12,8 +13,17 @@ from meteragent.commands.arguments import OUTPUTS
 from meteragent.commands.exit_codes import Exit
 from meteragent.commands.settings import settings, windows_have_zone
 from meteragent.config import Config
-from meteragent.errors import FileRefused, InputDamaged, InputReplaced, KeyRefused
+from meteragent.errors import (
+    ConfigRefused,
+    FileRefused,
+    InputDamaged,
+    InputReplaced,
+    InvalidSetting,
+    KeyRefused,
+)
 from meteragent.explain import advice
+from meteragent.files import members
+from meteragent.files.group_job import GroupJob
 from meteragent.files.job import Job, Paths
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
 from meteragent.files.progress import Progress
@@ -25,6 +35,7 @@ from meteragent.formats.forms import ReleaseEncoder
 from meteragent.formats.lines import TableOptions
 from meteragent.formats.times import TimeFormat, zone_of
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.stream.meters import Assigned
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Withheld
 
@@ -38,20 +49,24 @@ MAPPING = (
 def run(arguments: Namespace) -> Exit:
     """Sanitize one input; say at the end what became of it."""
     config = settings(arguments)
+    of_groups = _is_of_groups(arguments, config)
     mapping = _mapping(arguments)
     key = _key(arguments, config)
     if arguments.ledger is None:
         _say("no --ledger: what is spent is forgotten at the end, so do this only once")
     with ExitStack() as stack:
         places = _places(arguments, stack)
+        if arguments.groups:
+            listed = members.read(arguments.groups, normalise_ids=config.agent.normalise_ids)
+            places = replace(places, members=listed)
         progress = Progress(sys.stderr, places.source.size)
         stack.callback(progress.clear)
-        job = Job(
+        job = (GroupJob if of_groups else Job)(
             places,
             config,
             key,
             mapping,
-            encoder_of(arguments.format, config),
+            encoder_of(arguments.format, config.groups if of_groups else config.assigned),
             keep=arguments.at_end == "keep",
             by_meter=arguments.by_meter,
             say=_say,
@@ -75,11 +90,26 @@ def run(arguments: Namespace) -> Exit:
     return Exit.OK
 
 
-def encoder_of(output: str, config: Config) -> ReleaseEncoder:
+def _is_of_groups(arguments: Namespace, config: Config) -> bool:
+    """Whether groups are to be released, and not meters; say so where both might be meant."""
+    if arguments.groups and not config.group:
+        instead = "write one, and name its file with -c"
+        raise ConfigRefused([InvalidSetting("--groups", "is given, and no [[group]]", instead)])
+    if config.group and not arguments.groups:
+        if not config.policy:
+            instead = "name the file that says which homes are in which groups"
+            raise ConfigRefused([InvalidSetting("--groups", "is missing", instead)])
+        _say("[[group]] is left out: it is released where --groups names the homes of groups")
+    if config.policy and arguments.groups:
+        _say("[[policy]] is left out: it is released where there is no --groups")
+    return bool(arguments.groups)
+
+
+def encoder_of(output: str, assigned: Sequence[Assigned]) -> ReleaseEncoder:
     """What writes releases so."""
     module, _, name = OUTPUTS[output].partition(".")
     kind = getattr(import_module(f"meteragent.formats.{module}"), name)
-    encoder: ReleaseEncoder = kind(config.policies)
+    encoder: ReleaseEncoder = kind([one.policy for one in assigned])
     return encoder
 
 
@@ -106,6 +136,7 @@ def _hints(totals: Totals, *, by_meter: bool) -> Iterator[str]:
 _REMEDIES: dict[str, str] = {
     Reason.BAD_TIME: "compare --time-column and --time-format with it",
     Reason.BAD_VALUE: "compare --value-column and --delimiter with it",
+    Reason.NO_GROUP: "compare the meter ids of --groups with it",
     Reason.WRONG_SHAPE: "compare --delimiter and --no-header with it",
 }
 

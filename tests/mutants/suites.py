@@ -11,6 +11,7 @@ SUITES = {
     "meteragent/privacy": (
         *("tests/privacy", "tests/laws/test_small_worlds.py", "tests/laws/test_queries.py"),
         *("tests/laws/test_oracle.py", "tests/explain", "tests/laws/test_accounts.py"),
+        *("tests/laws/test_hours.py", "tests/laws/test_small_hours.py"),
     ),
     "meteragent/stream": (
         *(
@@ -22,12 +23,14 @@ SUITES = {
         *("tests/laws/test_ticks.py", "tests/laws/test_pipeline.py", "tests/kafka"),
         *("tests/files/test_job.py", "tests/watch/test_balances.py"),
     ),
+    "meteragent/formats/fast": ("tests/formats/test_fast.py", "tests/kafka/test_fetch.py"),
     "meteragent/formats": ("tests/formats", "tests/files/test_sanitize.py"),
     "meteragent/explain": ("tests/explain", "tests/commands/test_explain.py", "tests/watch"),
     "meteragent/config": ("tests/config", "tests/commands"),
     "meteragent/watch": ("tests/watch",),
     "meteragent/kafka": ("tests/kafka", "tests/schedules", "tests/watch"),
     "meteragent/files": ("tests/files",),
+    "meteragent/library": ("tests/library",),
     "meteragent/commands": (
         *("tests/commands", "tests/files/test_sanitize.py", "tests/files/test_ledger_shown.py"),
         "tests/docs/test_troubleshooting.py",
