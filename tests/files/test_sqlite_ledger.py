@@ -59,7 +59,7 @@ def test_what_is_committed_is_there_again(path: Path) -> None:
 def test_it_writes_ahead_and_waits_for_the_disk(path: Path) -> None:
     ledger = SqliteLedger(str(path))
     assert ledger._database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert ledger._database.execute("PRAGMA synchronous").fetchone() == (3,)
+    assert ledger._database.execute("PRAGMA synchronous").fetchone() == (2,)
     ledger.close()
 
 
