@@ -76,7 +76,12 @@ def test_what_says_that_it_is_a_group_changes_its_noise() -> None:
     [
         ({"hop": "15m"}, "group[0].hop: is not for groups; leave it out"),
         (
-            {"queries": ["avg[07:00-23:00]"], "timezone": "Europe/Paris"},
+            {
+                "queries": ["avg[07:00-23:00]"],
+                "window": "week",
+                "timezone": "Europe/Paris",
+                "horizon": "40d",
+            },
             "group[0].queries: asks about some hours of groups; ask about all",
         ),
         ({"preset": "presence"}, "group[0].preset: is not for groups; leave it out"),

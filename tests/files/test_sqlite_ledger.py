@@ -171,7 +171,9 @@ def test_a_ledger_of_before_they_knew_their_key_is_taken_over(path: Path) -> Non
     ledger.commit(lengths={"out": 7}, accounts={"m": b"x"}, key="aa")
     ledger.close()
     with sqlite3.connect(path) as database:
-        database.executescript("DROP TABLE owner; PRAGMA user_version = 1;")
+        for table in ("owner", "group_account", "home", "member", "frontier"):
+            database.execute(f"DROP TABLE {table}")
+        database.execute("PRAGMA user_version = 1")
     database.close()
     assert look(path).accounts == {"m": b"x"}
     for _ in range(2):
@@ -180,5 +182,5 @@ def test_a_ledger_of_before_they_knew_their_key_is_taken_over(path: Path) -> Non
         ledger.refuse_another("bb")
         ledger.close()
     with sqlite3.connect(path) as database:
-        assert database.execute("PRAGMA user_version").fetchone() == (2,)
+        assert database.execute("PRAGMA user_version").fetchone() == (3,)
     database.close()
