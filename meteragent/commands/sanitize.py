@@ -4,15 +4,20 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from datetime import UTC
 from importlib import import_module
 from pathlib import Path
 
 from meteragent.commands.arguments import OUTPUTS
 from meteragent.commands.exit_codes import Exit
-from meteragent.commands.settings import settings, windows_have_zone
+from meteragent.commands.settings import option_of, settings
 from meteragent.config import Config
-from meteragent.errors import FileRefused, InputDamaged, InputReplaced, KeyRefused
+from meteragent.errors import (
+    FileRefused,
+    InputDamaged,
+    InputReplaced,
+    InvalidSetting,
+    KeyRefused,
+)
 from meteragent.explain import advice
 from meteragent.files.job import Job, Paths
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
@@ -20,25 +25,15 @@ from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Stream
 from meteragent.files.source import Source
 from meteragent.files.totals import Totals
-from meteragent.formats.csv_header import Columns
 from meteragent.formats.forms import ReleaseEncoder
-from meteragent.formats.lines import TableOptions
-from meteragent.formats.times import TimeFormat, zone_of
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Withheld
-
-MAPPING = (
-    *("meter", "meter_column", "time_column", "value_column", "time_format", "timezone", "unit"),
-    "decimal",
-    *("delimiter", "no_header"),
-)
 
 
 def run(arguments: Namespace) -> Exit:
     """Sanitize one input; say at the end what became of it."""
     config = settings(arguments)
-    mapping = _mapping(arguments)
     key = _key(arguments, config)
     if arguments.ledger is None:
         _say("no --ledger: what is spent is forgotten at the end, so do this only once")
@@ -50,7 +45,6 @@ def run(arguments: Namespace) -> Exit:
             places,
             config,
             key,
-            mapping,
             encoder_of(arguments.format, config),
             keep=arguments.at_end == "keep",
             by_meter=arguments.by_meter,
@@ -64,6 +58,10 @@ def run(arguments: Namespace) -> Exit:
             if job.totals != Totals():
                 _say(job.totals.words())
             raise
+        except InvalidSetting as refused:
+            field = refused.field
+            named = option_of(field) if field.startswith("input.") else field
+            raise InvalidSetting(named, refused.problem, refused.instead) from None
     hints = _hints(job.totals, by_meter=arguments.by_meter)
     warnings = (
         *advice.of_lateness(job.totals.late, job.totals.readings),
@@ -108,25 +106,6 @@ _REMEDIES: dict[str, str] = {
     Reason.BAD_VALUE: "compare --value-column and --delimiter with it",
     Reason.WRONG_SHAPE: "compare --delimiter and --no-header with it",
 }
-
-
-def _mapping(arguments: Namespace) -> TableOptions:
-    given = {name: value for name in MAPPING if (value := getattr(arguments, name)) is not None}
-    standard = Columns()
-    columns = Columns(
-        meter=given.get("meter_column", standard.meter),
-        time=tuple(given.get("time_column", standard.time)),
-        value=given.get("value_column", standard.value),
-        constant_meter=given.get("meter"),
-        delimiter=given.get("delimiter"),
-        header=not given.get("no_header", False),
-        kilo=given.get("unit") == "kW",
-        decimal_comma=given.get("decimal") == "comma",
-    )
-    zone = zone_of(given["timezone"]) if "timezone" in given else UTC
-    of_windows = {"timezone"} if windows_have_zone(arguments) else set()
-    times = TimeFormat(given.get("time_format", "iso"), zone)
-    return TableOptions(columns, times, bool(given.keys() - of_windows))
 
 
 def _places(arguments: Namespace, stack: ExitStack) -> Paths:

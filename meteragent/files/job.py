@@ -25,7 +25,7 @@ from meteragent.files.sink import File, Sink
 from meteragent.files.source import LineBlock, Source
 from meteragent.formats.forms import ReleaseEncoder
 from meteragent.formats.json_one import LATEST
-from meteragent.formats.lines import LineReader, TableOptions, decoder_of
+from meteragent.formats.lines import LineReader, decoder_of
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Pipeline
 from meteragent.stream.releases import Document, Releases, Step, stages
@@ -52,7 +52,6 @@ class Job:
         places: Paths,
         config: Config,
         key: NoiseKey,
-        mapping: TableOptions,
         encoder: ReleaseEncoder,
         *,
         keep: bool = False,
@@ -70,7 +69,6 @@ class Job:
         self._rejects, self._ledger = places.rejects, places.ledger
         self._config = config
         self._key = key
-        self._mapping = mapping
         self._encoder = encoder
         self._keep = keep
         self._longer_idle = NEVER_IDLE if by_meter else 0
@@ -150,7 +148,7 @@ class Job:
 
     def _begin(self, block: LineBlock) -> Pipeline:
         """Look into the first lines, and go on where the last run came to."""
-        self._lines = decoder_of(self._source.shown, block.text, self._mapping)
+        self._lines = decoder_of(self._source.shown, block.text, self._config.mapping)
         known = self._ledger.standing(self._source.name)
         if known.head == self._source.digest(known.head_bytes):
             self._standing = known

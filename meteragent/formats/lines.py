@@ -1,15 +1,16 @@
 """Blocks of lines -> columns, whatever the lines are."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import UTC
 from typing import Protocol
 
 import numpy as np
 
-from meteragent.errors import InputDamaged, InvalidSetting
-from meteragent.formats.csv_header import Columns
+from meteragent.errors import InputDamaged
 from meteragent.formats.csv_rows import Table
-from meteragent.formats.decoder import Decoder
 from meteragent.formats.json_one import LATEST
+from meteragent.formats.mapped import message_decoder
+from meteragent.formats.mapping import Mapping
 from meteragent.formats.times import TimeFormat
 from meteragent.stream.readings import Readings
 
@@ -26,12 +27,12 @@ class LineReader(Protocol):
 
 
 class JsonLines:
-    """JSON lines: a reading or an interval block on each, as in Kafka's messages."""
+    """JSON lines: on each what is in one of Kafka's messages."""
 
     header_lines = 0
 
-    def __init__(self) -> None:
-        self._decoder = Decoder()
+    def __init__(self, mapping: Mapping) -> None:
+        self._decoder = message_decoder(mapping)
 
     def decode(self, text: bytes, first: int) -> Readings:
         """The readings of whole lines; empty lines hold nothing that could be lost."""
@@ -50,30 +51,18 @@ class JsonLines:
         return replace(readings, next_offset=after)
 
 
-@dataclass(frozen=True, slots=True)
-class TableOptions:
-    """How tables are to be read; `given` if the user says so, and thus expects a table."""
-
-    columns: Columns
-    times: TimeFormat
-    given: bool
-
-
-def decoder_of(source: str, text: bytes, mapping: TableOptions) -> LineReader:
+def decoder_of(source: str, text: bytes, mapping: Mapping) -> LineReader:
     """What reads an input that begins with these lines."""
     first = text.lstrip()[:1]
     if first == b"[":
-        raise InputDamaged(source, 1, "is a JSON array", "write each of its objects on a line")
-    if first != b"{":
-        return Table(source, text.partition(b"\n")[0], mapping.columns, mapping.times)
-    if mapping.given:
-        raise InvalidSetting(
-            "--meter, --…-column, --time-format, --timezone, --unit, --decimal, --delimiter, "
-            "--no-header",
-            "have no effect on JSON lines",
-            "leave them out",
-        )
-    return JsonLines()
+        instead = "write each of its objects on a line: jq -c '.[]'"
+        raise InputDamaged(source, 1, "is a JSON array", instead)
+    if first == b"{":
+        return JsonLines(mapping)
+    lines, skipped = text.split(b"\n"), mapping.columns.skip_lines
+    times = TimeFormat(mapping.time_format, mapping.zone or UTC, at_ends=mapping.at_ends)
+    header = lines[skipped] if skipped < len(lines) else b""
+    return Table(source, header, mapping.columns, times, mapping.meaning)
 
 
 def _nothing(next_offset: int) -> Readings:

@@ -8,9 +8,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
 from meteragent.config import Config
-from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
+from meteragent.formats.mapped import message_decoder
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.loop import Clock
@@ -39,8 +39,12 @@ class Shared:
     ownership: Ownership
     give_up: Callable[[Exception], None]
     """To be told of what no partition gets over by itself."""
-    decoder: MessageDecoder = field(default_factory=Decoder)
     encoder: ReleaseEncoder = field(default_factory=Encoder)
+
+    @cached_property
+    def decoder(self) -> MessageDecoder:
+        """What reads messages, as the configuration's input says."""
+        return message_decoder(self.config.mapping)
 
     @cached_property
     def claim(self) -> Claim:

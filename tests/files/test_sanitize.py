@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 import pytest
 
 from meteragent.cli import main
-from meteragent.commands.arguments import POLICY
+from meteragent.commands.arguments import MAPPING, POLICY
 from meteragent.commands.exit_codes import Exit
 from meteragent.commands.parser import parser
-from meteragent.commands.sanitize import MAPPING
 from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import presets
 from meteragent.files.job import Job

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from math import isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,8 @@ from meteragent.formats import csv_rows
 from meteragent.formats.csv_header import Columns
 from meteragent.formats.csv_rows import Table
 from meteragent.formats.decoder import Decoder
+from meteragent.formats.mapping import Meaning
+from meteragent.formats.quantity import Quantity
 from meteragent.formats.times import TimeFormat
 from meteragent.stream.readings import Reason
 from tests.twins import table as twin
@@ -28,8 +31,13 @@ HEADER = b"meter_id,ts,value"
 UNIX = TimeFormat("unix_ms")
 
 
-def of(columns: Columns = Columns(), header: bytes = HEADER, times: TimeFormat = UNIX) -> Table:  # noqa: B008
-    return Table("in.csv", header, columns, times)
+def of(
+    columns: Columns = Columns(),  # noqa: B008
+    header: bytes = HEADER,
+    times: TimeFormat = UNIX,
+    unit: str = "W",
+) -> Table:
+    return Table("in.csv", header, columns, times, Meaning(Quantity("power", unit)))
 
 
 def shown(readings: Readings) -> tuple[list[twin.Row], list[tuple[int, Reason]], int]:
@@ -37,7 +45,7 @@ def shown(readings: Readings) -> tuple[list[twin.Row], list[tuple[int, Reason]],
         readings.offsets.tolist(),
         readings.meters,
         readings.times.tolist(),
-        readings.watts.tolist(),
+        [None if isnan(watts) else watts for watts in readings.watts.tolist()],
         strict=True,
     )
     rejects = [(reject.offset, reject.reason) for reject in readings.rejects]
@@ -101,7 +109,7 @@ def test_a_number_is_the_same_float_as_in_json(numbers: list[str], kilo: bool) -
     records = [f'{{"meter_id":"m","ts":1,"value":{number}{unit}}}'.encode() for number in numbers]
     expected = Decoder().decode(records, range(len(records)), [0] * len(records))
     rows = "".join(f"m,1,{number}\n" for number in numbers).encode()
-    read = of(Columns(kilo=kilo)).decode(rows, 0)
+    read = of(unit="kW" if kilo else "W").decode(rows, 0)
     assert not read.rejects
     assert not expected.rejects
     assert read.watts.tobytes() == expected.watts.tobytes()
@@ -199,7 +207,6 @@ def test_bytes_that_are_no_text_do_not_matter_in_other_columns() -> None:
         (Columns("3", ("1",), "2", header=False), b"1000,5.5,m", b"1000,5.5,m", UNIX),
         (Columns("3", ("1",), "2"), b"a,b,c", b"1000,5.5,m", UNIX),
         (Columns(), b'"meter_id","ts","value"', b'"m","1000","5.5"', UNIX),
-        (Columns(kilo=True), HEADER, b"m,1000,0.0055", UNIX),
         (
             Columns(time=("day", "time"), constant_meter="m"),
             b"day;time;value",
