@@ -9,7 +9,7 @@ from pathlib import Path
 
 from meteragent.commands.arguments import OUTPUTS
 from meteragent.commands.exit_codes import Exit
-from meteragent.commands.settings import option_of, settings
+from meteragent.commands.settings import option_of, settings, written_as
 from meteragent.config import Config
 from meteragent.errors import (
     FileRefused,
@@ -59,9 +59,9 @@ def run(arguments: Namespace) -> Exit:
                 _say(job.totals.words())
             raise
         except InvalidSetting as refused:
-            field = refused.field
-            named = option_of(field) if field.startswith("input.") else field
-            raise InvalidSetting(named, refused.problem, refused.instead) from None
+            named = refused.field.startswith("input.") and written_as(arguments)
+            field = option_of(refused.field) if named else refused.field
+            raise InvalidSetting(field, refused.problem, refused.instead) from None
     hints = _hints(job.totals, by_meter=arguments.by_meter)
     warnings = (
         *advice.of_lateness(job.totals.late, job.totals.readings),

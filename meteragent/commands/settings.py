@@ -22,7 +22,7 @@ def settings(arguments: Namespace) -> Config:
     given = _given(arguments, (name for name in POLICY if name not in left_out))
     if arguments.query is not None:
         given["queries"] = arguments.query
-    agent, written = _given(arguments, AGENT), _written(arguments)
+    agent, written = _given(arguments, AGENT), written_as(arguments)
     if arguments.config is None:
         return _by_arguments(given, agent, written)
     if given or agent:
@@ -32,11 +32,11 @@ def settings(arguments: Namespace) -> Config:
                 for name in given | agent
             ]
         )
-    with _named("input."):
+    with _named("input." if written else "no argument"):
         return load(arguments.config, os.environ, written)
 
 
-def _written(arguments: Namespace) -> dict[str, Any]:
+def written_as(arguments: Namespace) -> dict[str, Any]:
     """What the arguments say of how the input is written, as `[input]` would."""
     given = _given(arguments, MAPPING)
     if "no_header" in given:
@@ -87,7 +87,8 @@ def option_of(setting: str) -> str:
     """The argument that sets a setting; an environment variable stays what it is."""
     name = setting.removeprefix("policy[0].").removeprefix("agent.")
     if name.startswith("input."):
-        name = _ARGUMENTS.get(name.removeprefix("input."), name)
+        name = name.removeprefix("input.")
+        name = _ARGUMENTS.get(name, name)
     if name.isupper():
         return name
     return "--query" if name.startswith("queries") else f"--{name.replace('_', '-')}"

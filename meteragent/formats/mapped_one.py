@@ -239,15 +239,7 @@ def channel(meter: str, name: str) -> str:
 
 def is_meter(text: str) -> bool:
     """Whether it can be a meter's id."""
-    return 0 < len(text) <= LONGEST_METER and not _CONTROLS.search(text) and _is_text(text)
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a pair
-        return False
-    return True
+    return 0 < len(text) <= LONGEST_METER and not _CONTROLS.search(text)
 
 
 def number(value: object) -> float:

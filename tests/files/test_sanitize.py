@@ -566,7 +566,8 @@ def test_an_input_that_has_shrunk_is_told(directory: Path, capsys: Said) -> None
     [
         (f"a;b\n{MARKER};2\n", (), Exit.DATA, "in: line 1: has no column 'meter_id'"),
         (f"[{MARKER}]\n", (), Exit.DATA, "in: line 1: is a JSON array"),
-        (f"{{{MARKER}\n", ("--unit", "kW"), Exit.CONFIGURATION, "have no effect on JSON lines"),
+        (f"{{{MARKER}\n", ("--delimiter", ";"), Exit.CONFIGURATION, "--delimiter: is of tables"),
+        (f"{{{MARKER}\n", ("--value-column", "a..b"), Exit.CONFIGURATION, "--value-column: is no"),
         (f"{MARKER}\n", ("--no-header",), Exit.CONFIGURATION, "--meter-column: is no number"),
         (f"{MARKER}\n", ("--time-format", "x"), Exit.CONFIGURATION, "--time-format: is no format"),
         (f"{MARKER}\n", ("--timezone", "x"), Exit.CONFIGURATION, "--timezone: is no known"),

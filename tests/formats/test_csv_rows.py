@@ -271,3 +271,59 @@ def test_nothing_is_read_from_nothing() -> None:
     assert shown(read) == ([], [], 7)
     assert read.times.dtype == np.int64
     assert json.dumps(read.meters) == "[]"
+
+
+# What stands beside values
+
+
+BESIDE = Columns(account="home", quality="how", constant_meter="m")
+SAID = b"ts,value,home,how,unit"
+MARKED = Meaning(Quantity("power", "kW"), absent=frozenset({"none"}), rejected=frozenset({"bad"}))
+
+
+@pytest.mark.parametrize("count", [1, 50])
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (b"1000,5,h,good,kW", ("h", 5000.0)),
+        (b"1000,5,,good,KW", ("m", 5000.0)),
+        (b"1000,5,h,none,kW", ("h", None)),
+        (b"1000,,h,good,kW", ("h", None)),
+        (b"1000,5,h,bad,kW", Reason.BAD_QUALITY),
+        (b"1000,5,h,good,W", Reason.WRONG_UNIT),
+        (b"1000,5,h,good,", Reason.WRONG_UNIT),
+    ],
+)
+def test_what_stands_beside_a_value_counts(
+    row: bytes, expected: tuple[str, float | None] | Reason, count: int
+) -> None:
+    table = Table("in.csv", SAID, BESIDE, UNIX, MARKED)
+    read = shown(table.decode((row + b"\n") * count, 1))
+    if isinstance(expected, Reason):
+        assert read[:2] == ([], [(line, expected) for line in range(1, count + 1)])
+    else:
+        meter, watts = expected
+        assert read[:2] == (
+            [twin.Row(line, meter, 1000, watts) for line in range(1, count + 1)],
+            [],
+        )
+
+
+@pytest.mark.parametrize("count", [1, 50])
+def test_stamps_may_be_ends(count: int) -> None:
+    table = Table("in.csv", HEADER, Columns(), UNIX, Meaning(earlier=900))
+    read = shown(table.decode(b"m,1000,5\n" * count + b"m,899,5\n", 1))
+    assert read[0] == [twin.Row(line, "m", 100, 5.0) for line in range(1, count + 1)]
+    assert read[1] == [(count + 1, Reason.BAD_TIME)]
+
+
+def test_a_column_of_a_unit_that_is_not_looked_at_says_nothing() -> None:
+    table = Table("in.csv", HEADER + b",unit", Columns(unit=None), UNIX)
+    assert not table.decode(b"m,1000,5,kWh\n", 1).rejects
+
+
+def test_a_value_whose_name_says_another_unit_is_refused() -> None:
+    with pytest.raises(InvalidSetting, match=r"input\.unit: is W, but 'kWh' says kWh; .*energy"):
+        of(Columns(value="kWh"), b"meter_id,ts,kWh")
+    with pytest.raises(InvalidSetting, match=r"input\.unit: is W, but 'P \(kW\)' says kW"):
+        of(Columns(value="P (kW)"), b"meter_id,ts,P (kW)")
