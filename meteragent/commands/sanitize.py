@@ -9,7 +9,7 @@ from pathlib import Path
 
 from meteragent.commands.arguments import OUTPUTS
 from meteragent.commands.exit_codes import Exit
-from meteragent.commands.settings import option_of, settings, written_as
+from meteragent.commands.settings import mapping_of, option_of, settings, written_as
 from meteragent.config import Config
 from meteragent.errors import (
     FileRefused,
@@ -27,6 +27,7 @@ from meteragent.files.source import Source
 from meteragent.files.totals import Totals
 from meteragent.formats.forms import ReleaseEncoder
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.units import format_duration
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Withheld
 
@@ -45,6 +46,7 @@ def run(arguments: Namespace) -> Exit:
             places,
             config,
             key,
+            mapping_of(arguments, config),
             encoder_of(arguments.format, config),
             keep=arguments.at_end == "keep",
             by_meter=arguments.by_meter,
@@ -63,14 +65,15 @@ def run(arguments: Namespace) -> Exit:
             field = option_of(refused.field) if named else refused.field
             raise InvalidSetting(field, refused.problem, refused.instead) from None
     hints = _hints(job.totals, by_meter=arguments.by_meter)
+    sharing = _sharing(job.totals, job.steps.median, config)
     warnings = (
         *advice.of_lateness(job.totals.late, job.totals.readings),
         *advice.of_unevenness(job.held),
         *advice.of_ids(job.lookalikes),
     )
-    for line in (job.totals.words(), *hints, *warnings):
+    for line in (job.totals.words(), *hints, *sharing, *warnings):
         _say(line)
-    return Exit.OK
+    return Exit.NOTHING if job.found_nothing else Exit.OK
 
 
 def encoder_of(output: str, config: Config) -> ReleaseEncoder:
@@ -101,10 +104,26 @@ def _hints(totals: Totals, *, by_meter: bool) -> Iterator[str]:
         yield "no window held enough readings; is --interval the time between two of them?"
 
 
+def _sharing(totals: Totals, step: int | None, config: Config) -> Iterator[str]:
+    """What to think of readings that share a slot with an earlier one, if they are many."""
+    interval = min(policy.interval for policy in config.policies)
+    if totals.duplicates * MANY_SHARE <= totals.seen:
+        return
+    first = f"{totals.duplicates} readings share a slot with an earlier one, and count for nothing"
+    if step is None or step >= interval:
+        yield f"{first}; does IN hold some twice?"
+        return
+    apart, slots = format_duration(step), format_duration(interval)
+    yield f"{first}: readings are {apart} apart (median), and slots {slots}: --interval {apart}"
+
+
+MANY_SHARE = 100
+"""One of so many readings is worth a word."""
 _REMEDIES: dict[str, str] = {
-    Reason.BAD_TIME: "compare --time-column and --time-format with it",
-    Reason.BAD_VALUE: "compare --value-column and --delimiter with it",
-    Reason.WRONG_SHAPE: "compare --delimiter and --no-header with it",
+    Reason.BAD_TIME: "compare --time-column, --time-format and --timezone with it",
+    Reason.BAD_VALUE: "compare --value-column with it, and of a table --delimiter",
+    Reason.WRONG_SHAPE: "compare --…-column with it, and of a table --delimiter and --no-header",
+    Reason.WRONG_UNIT: "say what values are: --unit, --kind; or --unit-column, if that is no unit",
 }
 
 

@@ -4,12 +4,14 @@ import os
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from meteragent.commands.arguments import MAPPING, POLICY
 from meteragent.config import Config, from_document, load
 from meteragent.errors import ConfigRefused, InvalidSetting
+from meteragent.formats.mapping import Mapping
 from meteragent.privacy.calendar import UNITS
 
 AGENT = ("key_file", "normalise_ids")
@@ -41,9 +43,15 @@ def written_as(arguments: Namespace) -> dict[str, Any]:
     given = _given(arguments, MAPPING)
     if "no_header" in given:
         given["no_header"] = False
-    if windows_have_zone(arguments) and not given.keys() - {"timezone"}:
-        given.pop("timezone", None)
     return {MAPPING[name]: value for name, value in given.items()}
+
+
+def mapping_of(arguments: Namespace, config: Config) -> Mapping:
+    """How the input is written; where a zone is of the windows, that alone says nothing of it."""
+    mapping = config.mapping
+    if windows_have_zone(arguments) and mapping.given == {"timezone"}:
+        return replace(mapping, given=frozenset())
+    return mapping
 
 
 @contextmanager

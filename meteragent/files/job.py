@@ -23,9 +23,11 @@ from meteragent.files.ledger import Resume, SqliteLedger
 from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Sink
 from meteragent.files.source import LineBlock, Source
+from meteragent.files.steps import Steps
 from meteragent.formats.forms import ReleaseEncoder
 from meteragent.formats.json_one import LATEST
 from meteragent.formats.lines import LineReader, decoder_of
+from meteragent.formats.mapping import Mapping
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Pipeline
 from meteragent.stream.releases import Document, Releases, Step, stages
@@ -52,6 +54,7 @@ class Job:
         places: Paths,
         config: Config,
         key: NoiseKey,
+        mapping: Mapping,
         encoder: ReleaseEncoder,
         *,
         keep: bool = False,
@@ -69,6 +72,7 @@ class Job:
         self._rejects, self._ledger = places.rejects, places.ledger
         self._config = config
         self._key = key
+        self._mapping = mapping
         self._encoder = encoder
         self._keep = keep
         self._longer_idle = NEVER_IDLE if by_meter else 0
@@ -91,9 +95,10 @@ class Job:
         self._lines: LineReader | None = None
         self.held: Counter[int] = Counter()
         """How many windows of this run hold which percent of their slots."""
+        self.steps = Steps()
         self._accounts: dict[str, bytes] = {}
         self._committed_at = time.monotonic()
-        self._before = 0
+        self._before = self._seen = self._rejected = 0
         self._heard = 0
 
     def run(self) -> None:
@@ -116,6 +121,12 @@ class Job:
             raise
         if self._pipeline is not None:
             self._end(self._pipeline)
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether this run had lines, and not one of them was good."""
+        rejected = self.totals.rejects.total() > self._rejected
+        return rejected and self.totals.seen == self._seen
 
     @property
     def lookalikes(self) -> int:
@@ -141,14 +152,16 @@ class Job:
         self._heard = int(self._wall() * 1000)
         block = block.since(max(self._standing.position.offset, self._lines.header_lines))
         if block.lines:
-            self._write(pipeline.feed(self._lines.decode(block.text, block.first)))
+            readings = self._lines.decode(block.text, block.first)
+            self.steps.look(readings)
+            self._write(pipeline.feed(readings))
             self._count(pipeline)
         if self._progress is not None:
             self._progress.show(self._source.consumed, self.totals.readings - self._before)
 
     def _begin(self, block: LineBlock) -> Pipeline:
         """Look into the first lines, and go on where the last run came to."""
-        self._lines = decoder_of(self._source.shown, block.text, self._config.mapping)
+        self._lines = decoder_of(self._source.shown, block.text, self._mapping)
         known = self._ledger.standing(self._source.name)
         if known.head == self._source.digest(known.head_bytes):
             self._standing = known
@@ -157,6 +170,7 @@ class Job:
             self._say(f"{self._source.shown}: begins otherwise than before: read from its start")
         self.totals = self._standing.totals
         self._before = self.totals.readings
+        self._seen, self._rejected = self.totals.seen, self.totals.rejects.total()
         self._pipeline = Pipeline(
             self._assigned,
             self._key,

@@ -20,7 +20,7 @@ from meteragent.formats.json_one import (
     BadRecord,
     is_too_large,
 )
-from meteragent.formats.mapped_one import Documents, Place
+from meteragent.formats.mapped_one import Documents, FieldPlace
 from meteragent.formats.mapping import Mapping
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.domain import Watts
@@ -42,7 +42,7 @@ def message_decoder(mapping: Mapping) -> MessageDecoder:
     return Decoder() if mapping.is_canonical else MappedDecoder(mapping)
 
 
-class _Runs(NamedTuple):
+class _Found(NamedTuple):
     """Good documents as columns; `values` are in the mapping's unit."""
 
     meters: Sequence[str]
@@ -68,7 +68,7 @@ class MappedDecoder:
     def decode(self, values: Payloads, offsets: Numbers, timestamps: Numbers) -> Readings:
         """The columns of a batch, as `MessageDecoder` asks for them."""
         refused: dict[int, Reason] = {}
-        chunks: list[_Runs] = []
+        chunks: list[_Found] = []
         for first in range(0, len(values), CHUNK):
             chunk = values[first : first + CHUNK]
             found = self._together(chunk, first) if self._alike else None
@@ -87,7 +87,7 @@ class MappedDecoder:
             next_offset=offsets[-1] + 1,
         )
 
-    def _one_by_one(self, messages: Payloads, first: int, refused: dict[int, Reason]) -> _Runs:
+    def _one_by_one(self, messages: Payloads, first: int, refused: dict[int, Reason]) -> _Found:
         """The runs of the good ones; the others are added to `refused`."""
         meters, of, starts, counts, values = [], [], [], [], []
         for index, message in enumerate(messages, first):
@@ -103,9 +103,9 @@ class MappedDecoder:
                 counts.append(len(run.values))
                 values += run.values
         whole = [np.array(column, dtype=np.int64) for column in (of, starts, counts)]
-        return _Runs(meters, whole[0], whole[1], whole[2], np.array(values, dtype=np.float64))
+        return _Found(meters, whole[0], whole[1], whole[2], np.array(values, dtype=np.float64))
 
-    def _together(self, messages: Payloads, first: int) -> _Runs | None:
+    def _together(self, messages: Payloads, first: int) -> _Found | None:
         """The readings of all, or None: something is unusual about one of them."""
         if not all(messages):
             return None
@@ -115,7 +115,7 @@ class MappedDecoder:
         except (KeyError, IndexError, TypeError, ValueError, OverflowError):
             return None
 
-    def _columns(self, records: list[Any], first: int) -> _Runs | None:
+    def _columns(self, records: list[Any], first: int) -> _Found | None:
         one = self._one
         if one.meter is None:
             meters: Sequence[str] = [one.only_meter or ""] * len(records)
@@ -130,7 +130,7 @@ class MappedDecoder:
         if np.isinf(found).any():
             return None
         of = np.arange(first, first + len(records))
-        return _Runs(meters, of, starts, np.ones_like(of), found)
+        return _Found(meters, of, starts, np.ones_like(of), found)
 
     def _starts(self, records: list[Any]) -> Integers | None:
         parts = [_column(place, records) for place in self._one.time]
@@ -159,7 +159,7 @@ class MappedDecoder:
             return True
         return not {*map(str, _column(one.quality, records))} & self._marks
 
-    def _says(self, place: Place, records: list[Any]) -> bool:
+    def _says(self, place: FieldPlace, records: list[Any]) -> bool:
         """Whether any document may say something there."""
         return len(place.steps) > 1 or any(place.steps[0] in record for record in records)
 
@@ -186,7 +186,7 @@ def _parsed(messages: list[bytes], max_bytes: int) -> list[Any] | None:
     return records if {*map(type, records)} == {dict} else None
 
 
-def _column(place: Place, records: list[Any]) -> list[Any]:
+def _column(place: FieldPlace, records: list[Any]) -> list[Any]:
     """What stands at a place of each. Precondition: there are no lists on the way."""
     found = records
     for step in place.steps:

@@ -33,7 +33,7 @@ _CONTROLS = re.compile(f"[{CONTROL}]")
 _NO_STEP = (KeyError, IndexError, TypeError, ValueError)
 
 
-class Run(NamedTuple):
+class MappedRun(NamedTuple):
     """Values of one meter, an interval apart; in the mapping's unit, NaN where there is none."""
 
     meter: str
@@ -41,7 +41,7 @@ class Run(NamedTuple):
     values: list[float]
 
 
-class Place(NamedTuple):
+class FieldPlace(NamedTuple):
     """Where a field stands: in which of the lists that are gone through, and there how."""
 
     depth: int
@@ -68,7 +68,7 @@ class Documents:
         times = [_steps_of("time", name) for name in columns.time]
         self.series = [path.endswith(ITEMS) for path in paths]
         values = [_steps_of("value", path.removesuffix(ITEMS)) for path in paths]
-        finder = _Finder(max(map(_lists, (*times, *values)), key=len))
+        finder = _Locator(max(map(_lists, (*times, *values)), key=len))
         self._loops = [*_loops(finder.lists)]
         self.in_lists = bool(self._loops) or any(self.series)
         self.time = [finder.place("time", path) for path in times]
@@ -78,7 +78,7 @@ class Documents:
         self.quality = finder.known("quality", columns.quality)
         self.unit = finder.known("unit_field", columns.unit)
 
-    def runs(self, message: bytes) -> list[Run]:
+    def runs(self, message: bytes) -> list[MappedRun]:
         """What a message holds. BadRecord: it is rejected, and why."""
         try:
             document = from_json(message, cache_strings="keys")
@@ -86,7 +86,7 @@ class Documents:
             raise BadRecord(Reason.NOT_JSON if is_utf8(message) else Reason.NOT_UTF8) from None
         if not isinstance(document, dict):
             raise BadRecord(Reason.WRONG_SHAPE)
-        found: list[Run] = []
+        found: list[MappedRun] = []
         room = MOST_VALUES
         for entries in self._entries((document,)):
             found += (runs := self._runs(entries))
@@ -104,7 +104,7 @@ class Documents:
             yield entries
             return
         try:
-            items = Place(depth, self._loops[depth]).of(entries)
+            items = FieldPlace(depth, self._loops[depth]).of(entries)
         except _NO_STEP:
             raise BadRecord(Reason.WRONG_SHAPE) from None
         if not isinstance(items, list):
@@ -112,12 +112,12 @@ class Documents:
         for item in items:
             yield from self._entries((*entries, item))
 
-    def _runs(self, entries: tuple[Any, ...]) -> list[Run]:
+    def _runs(self, entries: tuple[Any, ...]) -> list[MappedRun]:
         """What stands in an entry, channel by channel; some may be silent, but not all."""
         absent = self._is_marked_absent(entries)
         self._refuse_other_units(entries)
         meter, start = self._meter(entries), self._start(entries)
-        found: list[Run] = []
+        found: list[MappedRun] = []
         for name, place, series in zip(self._names, self.values, self.series, strict=True):
             try:
                 value = place.of(entries)
@@ -126,7 +126,9 @@ class Documents:
             if series and not (isinstance(value, list) and value):
                 raise BadRecord(Reason.BAD_VALUE)
             numbers = [*map(number, value if series else [value])]
-            run = Run(channel(meter, name), start, [nan] * len(numbers) if absent else numbers)
+            run = MappedRun(
+                channel(meter, name), start, [nan] * len(numbers) if absent else numbers
+            )
             if start + (len(numbers) - 1) * self.meaning.interval > LATEST:
                 raise BadRecord(Reason.BAD_TIME)
             found.append(run)
@@ -171,7 +173,7 @@ class Documents:
         if said is not None and unit_of(str(said)) != self.meaning.quantity.unit:
             raise BadRecord(Reason.WRONG_UNIT)
 
-    def _optional(self, place: Place | None, entries: tuple[Any, ...]) -> Any:  # noqa: ANN401
+    def _optional(self, place: FieldPlace | None, entries: tuple[Any, ...]) -> Any:  # noqa: ANN401
         """What stands there, or None."""
         try:
             return None if place is None else place.of(entries)
@@ -179,30 +181,30 @@ class Documents:
             return None
 
 
-def _at(place: Place, entries: tuple[Any, ...]) -> Any:  # noqa: ANN401 - JSON is anything
+def _at(place: FieldPlace, entries: tuple[Any, ...]) -> Any:  # noqa: ANN401 - JSON is anything
     try:
         return place.of(entries)
     except _NO_STEP:
         raise BadRecord(Reason.WRONG_SHAPE) from None
 
 
-class _Finder(NamedTuple):
+class _Locator(NamedTuple):
     """Finds the places of fields."""
 
     lists: tuple[str, ...]
     """The path to the innermost list that is gone through."""
 
-    def known(self, name: str, path: str | None) -> Place | None:
+    def known(self, name: str, path: str | None) -> FieldPlace | None:
         """The place of a field that may not be looked at."""
         return None if path is None else self.place(name, _steps_of(name, path))
 
-    def place(self, name: str, path: tuple[str, ...]) -> Place:
+    def place(self, name: str, path: tuple[str, ...]) -> FieldPlace:
         """Where a path leads. InvalidSetting: into another list."""
         around = _lists(path)
         if self.lists[: len(around)] != around:
             problem = "stands in another list than values and times do"
             raise InvalidSetting(f"input.{name}", problem, "write a path into the same one")
-        return Place(around.count(ITEMS), path[len(around) :])
+        return FieldPlace(around.count(ITEMS), path[len(around) :])
 
 
 def _steps_of(name: str, path: str) -> tuple[str, ...]:

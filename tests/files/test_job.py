@@ -40,7 +40,7 @@ class Nowhere(io.BytesIO):
 def job(path: Path, out: io.BytesIO, said: list[str]) -> Job:
     places = Paths(Source(str(path)), Stream(out), None, SqliteLedger())
     config = from_document({"policy": [dict(POLICY)]}, Path(), {})
-    return Job(places, config, KEY, Encoder(), say=said.append)
+    return Job(places, config, KEY, config.mapping, Encoder(), say=said.append)
 
 
 def run(path: Path, said: list[str]) -> tuple[Job, bytes]:
