@@ -11,6 +11,7 @@ from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load, refuse_unreadable
 from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
+from meteragent.formats.mapped import message_decoder
 from meteragent.stream.meters import lookalikes
 
 
@@ -37,6 +38,7 @@ def _topics(config: Config) -> None:
     from meteragent.kafka import ledger_topic, topics  # noqa: PLC0415 - aiokafka is slow to load
     from meteragent.kafka.clients import Clients  # noqa: PLC0415
 
+    message_decoder(config.mapping)
     clients = Clients(config.kafka)
     asyncio.run(topics.refuse_unfit(config, clients))
     _warn(config.kafka.output, asyncio.run(topics.short_lived(clients)))

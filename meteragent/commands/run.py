@@ -9,6 +9,7 @@ from prometheus_client import ProcessCollector
 
 from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load
+from meteragent.formats.mapped import message_decoder
 from meteragent.kafka.agent import Agent
 from meteragent.kafka.loop import run_until_done
 from meteragent.watch import log, trace
@@ -27,6 +28,7 @@ of the processor, and finds none."""
 def run(arguments: Namespace) -> Exit:
     """Run the agent; SIGTERM drains it and ends with 0."""
     config = load(arguments.config, os.environ)
+    message_decoder(config.mapping)  # or what only tables have is refused late
     log.configure(config.log.level, config.log.format, names=config.kafka.names)
     gc.set_threshold(*SELDOM)
     try:
