@@ -19,6 +19,7 @@ from meteragent.privacy.calendar import UNITS
 
 FILE = Path(__file__).parent / "meteragent" / "values.schema.json"
 DURATION = r"^([0-9.]+(ms|s|m|h|d))+$"
+PRESET = "preset"
 IN_THE_CHART = ("http.host", "http.port")
 """Settings that probes, services and ports are made for."""
 
@@ -32,10 +33,15 @@ def table(of: type[Settings], path: str = "") -> Schema:
         for name, field in of.model_fields.items()
         if not is_secret(field) and f"{path}{name}" not in IN_THE_CHART
     }
-    return _object(
-        {name: _setting(field, f"{path}{name}.") for name, field in fields.items()},
-        required=[name for name, field in fields.items() if field.is_required()],
-    )
+    required = [name for name, field in fields.items() if field.is_required()]
+    settings = {name: _setting(field, f"{path}{name}.") for name, field in fields.items()}
+    return _unless_preset(settings, required) if PRESET in fields else _object(settings, required)
+
+
+def _unless_preset(settings: Schema, required: list[str]) -> Schema:
+    """A preset sets whatever is not set, so that beside it nothing but a name is needed."""
+    named = {"if": {"required": [PRESET]}, "else": {"required": required}}
+    return _object(settings, required=["name"]) | named
 
 
 def _setting(field: FieldInfo, path: str) -> Schema:

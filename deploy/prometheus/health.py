@@ -140,6 +140,33 @@ ALERTS = (
         ),
     ),
     Alert(
+        "MeterAgentReleasesOutlived",
+        lately("meteragent_releases_outlived_total"),
+        ">",
+        0,
+        "0m",
+        WARNING,
+        INSTANCE,
+        "Releases are deleted as soon as they are written",
+        "{{ $labels.instance }} releases windows that ended longer ago than the output keeps "
+        "anything.",
+        "A release carries the end of its window as its time, and Kafka deletes by that time. What "
+        "is released of old readings, in a replay or after a long pause, is then gone before "
+        "anybody reads it, though it was paid for; the ledger is right, and a window is not "
+        "released again.",
+        (
+            "Is it a replay? Stop it, and the agents, before more is spent.",
+            (
+                "Raise `retention.ms` of the output beyond the age of the oldest readings (-1: for "
+                "ever); agents see it when they start. `meteragent check` says how long it is."
+            ),
+            (
+                "What is still there can be saved: Kafka deletes whole segments, and looks every "
+                "few minutes (`log.retention.check.interval.ms`)."
+            ),
+        ),
+    ),
+    Alert(
         "MeterAgentLag",
         "job:meteragent_catch_up_seconds:ratio_rate5m",
         ">",

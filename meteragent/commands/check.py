@@ -41,7 +41,9 @@ def _topics(config: Config) -> None:
     message_decoder(config.mapping)
     clients = Clients(config.kafka)
     asyncio.run(topics.refuse_unfit(config, clients))
-    _warn(config.kafka.output, asyncio.run(topics.short_lived(clients)))
+    told, warnings = asyncio.run(topics.lifetimes(clients))
+    sys.stdout.writelines(f"{line}\n" for line in told)
+    _warn(config.kafka.output, warnings)
     with suppress(KeyRefused):  # which is said already
         known = asyncio.run(ledger_topic.judged(config, config.agent.noise_key(), clients))
         if not config.agent.normalise_ids:

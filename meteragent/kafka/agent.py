@@ -10,7 +10,7 @@ from aiokafka.errors import KafkaError
 
 from meteragent.config import Config
 from meteragent.errors import MeterAgentError
-from meteragent.kafka import topics
+from meteragent.kafka import fitness, topics
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.group import Group
 from meteragent.kafka.loop import Clock, unless
@@ -46,6 +46,8 @@ class Agent:
         self._ownership = Ownership(config, key)
         self._stopping = asyncio.Event()
         self._progressed = clock()
+        self._lasting: dict[str, int] = {}
+        """Output -> for how many milliseconds it keeps releases, as it was at the last start."""
         self.group: Group | None = None
 
     async def run(self) -> None:
@@ -135,6 +137,7 @@ class Agent:
             self._wall,
             partitions=partitions,
             owner=self._ownership,
+            lasting=self._lasting,
         )
         try:
             await self.group.run()
@@ -145,6 +148,8 @@ class Agent:
     async def _prepare(self) -> int:
         partitions = await topics.refuse_unfit(self._config, self._clients)
         async with topics.admin(self._clients) as admin:  # before anybody is fenced
+            described = await topics.describe(admin, self._config.kafka)
+            self._lasting = fitness.lasting(self._config.kafka, described)
             found = await bonds(admin, self._config, partitions)
             self._ownership.refuse_others(self._ownership.claim(partitions), found.values())
         async with asyncio.timeout(self._config.kafka.request_timeout / 1000):

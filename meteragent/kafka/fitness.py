@@ -179,11 +179,30 @@ def _account_bytes(config: Config, prefix: str) -> int:
     return max(map(len, dump(shares, ledgers, np.array([0]))))
 
 
+def lasting(kafka: Kafka, topics: Mapping[str, Topic]) -> dict[str, int]:
+    """Output -> for how many milliseconds it keeps releases, where it does not for ever."""
+    deleting = (
+        (name, int(topics[name].settings.get(KEPT, FOREVER)))
+        for name in kafka.outputs
+        if "delete" in topics[name].settings.get("cleanup.policy", "delete")
+    )
+    return {name: kept for name, kept in deleting if kept != FOREVER}
+
+
+def of_lifetimes(kafka: Kafka, topics: Mapping[str, Topic]) -> Iterator[str]:
+    """For how long releases can be read."""
+    for name, kept in lasting(kafka, topics).items():
+        yield (
+            f"{name}: releases are kept for {format_duration(kept)} from the end of their windows; "
+            f"what is released of older ones, as in a replay, is deleted at once: raise {KEPT} "
+            "before"
+        )
+
+
 def short_lived(kafka: Kafka, topics: Mapping[str, Topic]) -> Iterator[str]:
     """Where releases may be deleted before anybody could read them."""
     source = int(topics[kafka.input].settings.get(KEPT, FOREVER))
-    lasting = (int(topics[name].settings.get(KEPT, FOREVER)) for name in kafka.outputs)
-    output = min((kept for kept in lasting if kept != FOREVER), default=FOREVER)
+    output = min(lasting(kafka, topics).values(), default=FOREVER)
     if output != FOREVER and not FOREVER < source <= output:
         kept = "for ever" if source == FOREVER else f"for {format_duration(source)}"
         yield (

@@ -1,7 +1,7 @@
 """The consumer of an agent: membership, polling, back-pressure, and who is caught up."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition
 
@@ -41,6 +41,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         *,
         partitions: int,
         owner: ownership.Ownership,
+        lasting: Mapping[str, int],
     ) -> None:
         self._config = config
         self._partitions = partitions
@@ -75,6 +76,8 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             partitions,
             owner,
             self._fail,
+            lasting,
+            wall,
         )
         self.liveness = Liveness(self._consumer, clients, clock)
         self.clock = BrokersClock(config, tell, clients, clock, wall)

@@ -1,6 +1,7 @@
 """What workers share, and what each of them builds up."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from meteragent.formats.mapped import message_decoder
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.loop import Clock
+from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.owner import Bond, Claim
 from meteragent.kafka.ownership import Ownership
 from meteragent.privacy.entropy import NoiseKey
@@ -39,6 +41,9 @@ class Shared:
     ownership: Ownership
     give_up: Callable[[Exception], None]
     """To be told of what no partition gets over by itself."""
+    lasting: Mapping[str, int] = field(default_factory=dict)
+    """Output -> for how many milliseconds it keeps releases, where it does not for ever."""
+    wall: Clock = time.time
     encoder: ReleaseEncoder = field(default_factory=Encoder)
 
     @cached_property
@@ -72,6 +77,10 @@ class Shared:
             at_home=lambda meter: self.homes.of(meter) == partition,
             start=start,
         )
+
+    def outlived(self, outbox: Outbox) -> int:
+        """How many releases are older than their topic keeps any, and so deleted at once."""
+        return outbox.outlived(self.lasting, int(self.wall() * 1000))
 
     def intake(self, source: TopicPartition, pipeline: Pipeline) -> Intake:
         """What takes records of a partition in, for a pipeline that is restored."""

@@ -133,7 +133,7 @@ class Intake:
                         return
                     documents += step.written(self._encoder.encode)
                     self._outbox.accounts.update(step.accounts)
-                    _add(decided, _decided(self._source.partition, step))
+                    _add(decided, self._source.partition, step)
                     await asyncio.sleep(0)
                 for policy in sorted(decided):
                     self._tell(decided[policy])
@@ -172,12 +172,15 @@ def _nothing() -> None:
     """There is nothing to be done."""
 
 
-def _add(decided: dict[str, WindowsDecided], event: WindowsDecided) -> None:
-    """Put what is told of a policy's windows together.
+def _add(decided: dict[str, WindowsDecided], partition: int, step: Step) -> None:
+    """Put what is told of a policy's windows together, where any is over.
 
     Once for a stage, and in the order of their ids: how many steps it takes, and which is first,
     may depend on who was heard.
     """
+    if not step.releases.meters:
+        return
+    event = _decided(partition, step)
     before = decided.setdefault(event.policy, event)
     if before is not event:
         decided[event.policy] = replace(

@@ -2,7 +2,7 @@
 
 import asyncio
 from asyncio import Future
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aiokafka import AIOKafkaProducer, TopicPartition
@@ -38,6 +38,16 @@ class Outbox:
     def released(self) -> int:
         """How many releases there are."""
         return sum(map(len, self.releases.values()))
+
+    def outlived(self, lasting: Mapping[str, int], now: int) -> int:
+        """How many releases are older than their topic keeps any: `lasting` by topic."""
+        oldest = {topic: now - kept for topic, kept in lasting.items()}
+        return sum(
+            timestamp is not None and timestamp < oldest[topic]
+            for topic, records in self.releases.items()
+            if topic in oldest
+            for _, _, timestamp in records
+        )
 
     def ledger(self) -> list[Record]:
         """The ledger's records."""

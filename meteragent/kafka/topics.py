@@ -176,20 +176,29 @@ async def describe(client: AIOKafkaAdminClient, kafka: Kafka) -> dict[str, Topic
             partitions[topic["topic"]] = len(topic["partitions"])
         elif error.__name__ == "TopicAuthorizationFailedError":
             raise _refused(kafka, f"topic {topic['topic']}", error)
-    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in partitions]
-    settings: dict[str, dict[str, str]] = {name: {} for name in partitions}
+    settings = await _settings(client, kafka, list(partitions))
+    return {name: Topic(partitions[name], settings[name]) for name in partitions}
+
+
+async def _settings(
+    client: AIOKafkaAdminClient, kafka: Kafka, names: list[str]
+) -> dict[str, dict[str, str]]:
+    settings: dict[str, dict[str, str]] = {name: {} for name in names}
+    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
     for response in await client.describe_configs(resources) if resources else []:
         for code, _, _, name, entries in response.resources:
             if code:
                 raise _refused(kafka, f"the settings of topic {name}", for_code(code))
             settings[name] = {entry[0]: entry[1] for entry in entries}
-    return {name: Topic(partitions[name], settings[name]) for name in partitions}
+    return settings
 
 
-async def short_lived(clients: Clients) -> list[str]:
-    """Where releases may be deleted before anybody could read them."""
+async def lifetimes(clients: Clients) -> tuple[list[str], list[str]]:
+    """For how long releases can be read, and where they may be deleted before anybody could."""
     async with admin(clients) as client:
-        return [*fitness.short_lived(clients.kafka, await describe(client, clients.kafka))]
+        found = await describe(client, clients.kafka)
+    told = fitness.of_lifetimes(clients.kafka, found)
+    return [*told], [*fitness.short_lived(clients.kafka, found)]
 
 
 def _refused(kafka: Kafka, what: str, error: type[KafkaError]) -> Exception:

@@ -267,7 +267,8 @@ class Worker:
             self.handover.committed, self.handover.bond = sent.position, sent.bond
             self.handover.unwritten = {}
             seconds = self._now() - sent.begun
-            self._shared.tell(TransactionEnded(self.partition, sent.outbox.released, seconds))
+            windows, gone = sent.outbox.released, self._shared.outlived(sent.outbox)
+            self._shared.tell(TransactionEnded(self.partition, windows, seconds, gone))
             self.failures = 0
         if self.handover.intake is not None and self.handover.committed is not None:
             await self.handover.intake.go_on(self.handover.committed)

@@ -3,19 +3,22 @@
 The words of a window are BLAKE2b over everything that identifies it *and its exact answers*, so
 that a crash, a rebalance or a second instance computes the very same release (no second
 draw on one secret), while any other answer gives unrelated noise (equal noise on two
-answers would give their difference away). Answers are few, however long a window is. Claim 7 in
-`mechanism.md`.
+answers would give their difference away). How many readings it held enters too: else a window
+that is computed again with a late reading would tell whether that reading changed an answer.
+These are few numbers, however long a window is. Claim 7 in `mechanism.md`.
 
 Wire form, so that another implementation can reproduce a release. Block `b` of a window is
 
     BLAKE2b-512(key    = the noise key, 32 bytes,
                 salt   = b as 16 bytes, little endian,
                 person = the policy's digest, 16 bytes,
-                input  = kind || tag(name) || window start || answers)
+                input  = kind || tag(name) || window start || heard || answers)
 
     kind     what is named, 1 byte: "m" for a meter
     tag      BLAKE2b-128 of the meter id in UTF-8, 16 bytes
     start    milliseconds since the epoch, 8 bytes, signed, little endian
+    heard    how many slots of the window a reading came for, 8 bytes, signed, little endian; 0
+             where presence is private
     answers  the exact level that each query of the policy has for the window, paid for or not,
              in their order, 8 bytes each, signed, little endian; a query that answers slot by
              slot has one for each
@@ -150,20 +153,25 @@ class Entropy:
             )
 
     def words(
-        self, tags: Tags, starts: NDArray[np.int64], answers: Answers, outputs: int
+        self,
+        tags: Tags,
+        starts: NDArray[np.int64],
+        heard: NDArray[np.int64],
+        answers: Answers,
+        outputs: int,
     ) -> WindowWords:
         """Words for `answers[window, query]`, windows named by meter tag and start.
 
-        Postcondition: a function of key, policy, tag, start and answers alone; two windows
+        Postcondition: a function of key, policy, tag, start, heard and answers alone; two windows
         that differ in any of them get independent words, as far as BLAKE2b is a
         pseudorandom function.
         """
         named = len(METER) + TAG_BYTES
-        message = np.empty((len(answers), named + 8 + 8 * answers.shape[1]), dtype=np.uint8)
+        numbers = np.concatenate([np.stack([starts, heard], axis=1), answers], axis=1)
+        message = np.empty((len(answers), named + 8 * numbers.shape[1]), dtype=np.uint8)
         message[:, : len(METER)] = np.frombuffer(METER, dtype=np.uint8)
         message[:, len(METER) : named] = tags
-        message[:, named : named + 8] = _bytes(starts[:, np.newaxis])
-        message[:, named + 8 :] = _bytes(answers)
+        message[:, named:] = _bytes(numbers)
         flat, length = message.tobytes(), message.shape[1]
         rows = [flat[i : i + length] for i in range(0, len(flat), length)]
         return WindowWords(self.key, self.policy, rows, outputs)

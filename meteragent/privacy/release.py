@@ -23,6 +23,7 @@ class Releaser:
         self._rest = int(policy.domain.levels(np.zeros(1))[0])
         """Of what is absent: the level nearest 0 W, which is what a home at rest draws."""
         self._entropy = Entropy(key, policy.digest)
+        self._is_told_who_is_heard = policy.presence == "public"
         outputs = [query.outputs(policy.slots) for query in self._queries]
         self.outputs = sum(outputs)
         losses = np.repeat([question.nano for question in policy.questions], outputs)
@@ -39,17 +40,22 @@ class Releaser:
         self,
         tags: Tags,
         starts: Integers,
+        heard: Integers,
         contents: Levels | Sums | Mapping[int, Levels | Sums],
         granted: Integers,
     ) -> tuple[Watts, Watts]:
         """(values, unbiased), each [window, output] in watts, for so many leading queries.
 
-        Precondition: all of these have been paid for, and are one at least. Postcondition: a
-        function of key, policy, meter, window, answers and of what is granted alone, however
-        often and wherever it is computed; no value depends on one that is not granted.
+        `heard` says for how many slots of each window a reading came. Precondition: all of these
+        queries have been paid for, and are one at least. Postcondition: a function of key, policy,
+        meter, window, answers, of `heard` where presence is public, and of what is granted alone,
+        however often and wherever it is computed; no value depends on one that is not granted.
         """
         answers = answer(self._queries, contents, self._rest)
-        words = self._entropy.words(tags, starts, answers, self._shared_rows + self.outputs)
+        if not self._is_told_who_is_heard:
+            heard = np.zeros_like(starts)
+        outputs = self._shared_rows + self.outputs
+        words = self._entropy.words(tags, starts, heard, answers, outputs)
         released = np.empty_like(answers)
         unbiased = np.empty(answers.shape)
         for columns, mechanism in self._mechanisms:

@@ -107,15 +107,16 @@ class Branch:
         contents = self._filled(decided.contents, starts)
         readings = contents[0]
         present = _present(readings)
-        granted, withheld = self._pay(decided, starts, _held(readings))
-        values, unbiased = self._release(decided.rows, contents, tags, starts, granted)
+        held = _held(readings) if self.policy.carried else decided.heard
+        granted, withheld = self._pay(decided, starts, held)
+        values, unbiased = self._release(decided, contents, tags, starts, granted)
         return Releases(
             self.policy,
             meters,
             starts,
             granted,
             withheld.tolist(),
-            _held(readings),
+            held,
             present,
             values,
             unbiased,
@@ -162,7 +163,7 @@ class Branch:
 
     def _release(
         self,
-        rows: Integers,
+        decided: Decided,
         contents: Contents,
         tags: Tags,
         starts: Integers,
@@ -174,7 +175,11 @@ class Branch:
         paid = np.flatnonzero(granted)
         if len(paid):
             values[paid], unbiased[paid] = self._releaser.release(
-                tags[rows[paid]], starts[paid], some_of(contents, paid), granted[paid]
+                tags[decided.rows[paid]],
+                starts[paid],
+                decided.heard[paid],
+                some_of(contents, paid),
+                granted[paid],
             )
         return values, unbiased
 

@@ -7,6 +7,7 @@ needs its slots.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meteragent.privacy.arrays import Integers, counted
 from meteragent.privacy.domain import ABSENT, Levels
@@ -19,12 +20,17 @@ from meteragent.stream.order import NEVER
 from meteragent.stream.panes import UNKNOWN
 from meteragent.stream.pieces import Bytes, Parts, as_bytes, as_numbers
 
+Counts = NDArray[np.int32]
+"""counts[row, window % columns]"""
+
 
 class Over(NamedTuple):
     """Windows that are over, by row and then by time."""
 
     rows: Integers
     windows: Integers
+    heard: Integers
+    """For how many slots of each a reading came."""
     contents: Levels | Sums
 
 
@@ -39,7 +45,11 @@ class Fold:
         """Up to which pane each row is folded, or holds nothing: behind the last of which it was
         told, so that it does not depend on batches."""
         self._counts = np.empty((0, self._columns), dtype=np.int32)
-        """counts[row, window % columns]: how many slots of open windows hold a reading."""
+        """counts[row, window % columns]: how many slots of open windows hold a reading, or are
+        filled."""
+        self._fills = grain.carried > 0 and not grain.keeps_slots
+        self._heard = np.empty((0, self._columns if self._fills else 0), dtype=np.int32)
+        """heard[row, window % columns]: for how many a reading came, where slots are filled."""
         self._kept = KeptSlots(grain) if grain.keeps_slots else KeptSums(grain)
         self._nth = np.empty(0, dtype=np.int64)
 
@@ -52,13 +62,13 @@ class Fold:
         self._until = np.concatenate([self._until, np.full(new, UNKNOWN)])
         empty = np.zeros((new, self._columns), dtype=self._counts.dtype)
         self._counts = np.concatenate([self._counts, empty])
+        self._heard = np.concatenate([self._heard, empty[:, : self._heard.shape[1]]])
         self._kept.grow(rows)
 
     @property
     def bytes_per_row(self) -> int:
         """What a meter takes here."""
-        counts = self._columns * self._counts.itemsize
-        return self._until.itemsize + counts + self._kept.bytes_per_row
+        return self._until.itemsize + self.bytes_of_state
 
     def open_windows(self) -> int:
         """How many windows of all rows hold a reading of a pane that has closed."""
@@ -67,7 +77,8 @@ class Fold:
     @property
     def bytes_of_state(self) -> int:
         """How many bytes are written down of a row."""
-        return self._columns * self._counts.itemsize + self._kept.bytes_per_row
+        counts = (self._columns + self._heard.shape[1]) * self._counts.itemsize
+        return counts + self._kept.bytes_per_row
 
     def until(self, rows: Integers) -> Integers:
         """Up to when panes are folded, in milliseconds, or NEVER."""
@@ -78,7 +89,7 @@ class Fold:
         """What is kept of these rows: of windows that hold something, and nothing else."""
         counts, until = self._counts[rows], self._until[rows]
         kept = self._kept.state(rows, counts > 0, self._oldest(rows), until)
-        return np.concatenate([as_bytes(counts), kept], axis=1)
+        return np.concatenate([as_bytes(counts), as_bytes(self._heard[rows]), kept], axis=1)
 
     def _oldest(self, rows: Integers) -> Integers:
         """The first pane of each row's oldest window that holds something, or NEVER."""
@@ -94,10 +105,13 @@ class Fold:
 
     def take_over(self, rows: Integers, until: Integers, state: Bytes) -> None:
         """Go on with what was kept of these rows."""
-        split = self._columns * self._counts.itemsize
+        wide = [columns.shape[1] * columns.itemsize for columns in (self._counts, self._heard)]
+        counts, heard, kept = np.split(state, np.cumsum(wide), axis=1)
         self._until[rows] = self._panes.newest(until)
-        self._counts[rows] = as_numbers(state[:, :split], self._counts.dtype)
-        self._kept.take_over(rows, state[:, split:])
+        self._counts[rows] = as_numbers(counts, self._counts.dtype)
+        if self._fills:
+            self._heard[rows] = as_numbers(heard, self._heard.dtype)
+        self._kept.take_over(rows, kept)
 
     def take(self, closed: Closed) -> Over:
         """Fold panes into their windows; answer those that are over now.
@@ -108,19 +122,23 @@ class Fold:
         before = np.where(until == UNKNOWN, closed.begin, until)
         parts = self._parts(closed, before)
         over = parts.windows < self._after(closed.reached)[parts.nth]
-        counts = self._fold_counts(closed, parts)
+        counts = self._fold_counts(closed, parts, self._counts)
+        heard = self._fold_counts(closed, parts, self._heard) if self._fills else counts
         open_windows = np.flatnonzero(~over)
         decided = np.flatnonzero(over)
         contents = self._kept.fold(closed, parts, before, counts, decided, open_windows)
         self._counts[closed.rows] = 0
+        self._heard[closed.rows] = 0
         rows, windows = closed.rows[parts.nth], parts.windows
         columns = windows[open_windows] % self._columns
         self._counts[rows[open_windows], columns] = counts[open_windows]
+        if self._fills:
+            self._heard[rows[open_windows], columns] = heard[open_windows]
         self._until[closed.rows] = before
         last = self._panes.newest(self._windows.end(windows[decided]))
         np.maximum.at(self._until, rows[decided], last)
         np.maximum.at(self._until, closed.panes.rows, closed.panes.panes + 1)
-        return Over(rows[decided], windows[decided], contents)
+        return Over(rows[decided], windows[decided], heard[decided], contents)
 
     def awaited(self, rows: Integers) -> Integers:
         """By which pane's end each row's next window that holds anything is over, or NEVER."""
@@ -152,10 +170,10 @@ class Fold:
         told_of, kept_of, *_ = np.split(of, np.cumsum([len(told), len(kept)]))
         return Parts(rows, numbers, told, told_of, (kept, columns), kept_of, row_of)
 
-    def _fold_counts(self, closed: Closed, parts: Parts) -> Integers:
+    def _fold_counts(self, closed: Closed, parts: Parts, before: Counts) -> Integers:
         counts = np.zeros(len(parts.windows), dtype=np.int64)
         rows, columns = parts.kept
-        counts[parts.kept_of] = self._counts[closed.rows[rows], columns]
+        counts[parts.kept_of] = before[closed.rows[rows], columns]
         held = np.count_nonzero(closed.panes.levels != ABSENT, axis=1)
         np.add.at(counts, parts.told_of, held[parts.told])
         return counts

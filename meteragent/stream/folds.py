@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask
-from meteragent.privacy.domain import Levels
+from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import Sums
 from meteragent.stream.closed import Closed
@@ -40,6 +40,8 @@ class Decided:
     windows: Integers
     contents: Contents
     """Of their readings, which are part 0, and of each part that is asked for."""
+    heard: Integers
+    """For how many slots of each a reading came."""
     moments: Integers
     """When each has closed, as `order` counts it ..."""
     dues: Integers
@@ -55,6 +57,7 @@ class Decided:
             self.rows[windows],
             self.windows[windows],
             some_of(self.contents, windows),
+            self.heard[windows],
             self.moments[windows],
             self.dues[windows],
             self.whole[windows],
@@ -130,7 +133,8 @@ class Folds:
         """Fold panes into their windows; answer those that are over now."""
         if not self.several:
             panes = closed.panes
-            return self._decided(Over(panes.rows, panes.panes, panes.levels), {}, closed)
+            heard = np.count_nonzero(panes.levels != ABSENT, axis=1)
+            return self._decided(Over(panes.rows, panes.panes, heard, panes.levels), {}, closed)
         closed = replace(closed, panes=closed.panes.without_empty())
         over = self._readings.take(closed)
         averages = {part: fold.take(closed) for part, fold in self._parts.items()}
@@ -143,7 +147,7 @@ class Folds:
             whole = over.windows >= self._whole_from[over.rows]
         timing = closed.timing.of(over.rows, last)
         contents = {0: over.contents, **averages}
-        return Decided(over.rows, over.windows, contents, *timing, whole)
+        return Decided(over.rows, over.windows, contents, over.heard, *timing, whole)
 
     def awaited(self, rows: Integers) -> Integers:
         """By which pane's end each row's next window that holds anything is over, or NEVER."""

@@ -87,6 +87,8 @@ class TransactionEnded(OfPartition):
     """How many are published by it, or said to be withheld."""
     seconds: float
     """From handing the records over to the end of the commit."""
+    outlived: int = 0
+    """How many of them are older than their topic keeps any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,9 @@ class Monitor:
         self._in_time = 0
         """Readings that did not, since."""
         self._late_due = 0.0
+        self._outlived = 0
+        """Releases that Kafka deletes at once and of which nothing was said yet; said as often."""
+        self._outlived_due = 0.0
         self._agent: Watched | None = None
         self.fleet = Balances(self._pipelines, clock=wall)
         self.series.registry.register(Constants(guarantees))
@@ -134,6 +137,16 @@ class Monitor:
         self.series.last_commit.set(self._wall())
         for decided in self._taken(event.partition, event.windows):
             self._released(decided)
+        self.series.outlived.inc(event.outlived)
+        self._outlived += event.outlived
+        if self._outlived and (now := self._wall()) >= self._outlived_due:
+            _log.warning(
+                "releases are deleted at once: is retention.ms of the output to be raised?",
+                partition=event.partition,
+                releases=self._outlived,
+            )
+            self._outlived, self._outlived_due = 0, now + HOUR
+            return
         _log.debug(
             "committed", partition=event.partition, windows=event.windows, seconds=event.seconds
         )

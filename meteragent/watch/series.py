@@ -105,6 +105,11 @@ class Series:
         self.transactions = self._counter(
             "transactions", "Transactions by their end.", result=("committed", "abandoned")
         )
+        self.outlived = self._counter(
+            "releases_outlived",
+            "Releases of windows that ended longer ago than their topic keeps any: Kafka deletes "
+            "them at once.",
+        )
         self.durations = self._histogram(
             "transaction_duration_seconds", "From handing over to commit.", _TRANSACTIONS
         )

@@ -59,10 +59,12 @@ def _with_words_of(start: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> N
         self: Entropy,
         tags: Tags,
         starts: NDArray[np.int64],
+        heard: NDArray[np.int64],
         answers: Answers,
         outputs: int,
     ) -> WindowWords:
-        return honest(self, tags, start(starts), np.zeros_like(answers), outputs)
+        nothing = np.zeros_like(heard), np.zeros_like(answers)
+        return honest(self, tags, start(starts), *nothing, outputs)
 
     Entropy.words = words  # type: ignore[method-assign]
 

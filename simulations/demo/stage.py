@@ -33,11 +33,12 @@ port = 0
 [[policy]]
 name = "homes"
 preset = "tv-content"
-window = "15m"  # shorter than what hides a whole evening, so that there is something to see
+window = "1h"  # shorter than the preset's, so that there is something to see ...
 interval = "10s"
 step = "10W"
+epsilon = "0.25"
 radius = "100W"
-budget = "96"
+budget = "6"  # ... but a day of all 24 still keeps a bound
 idle = "3d"  # the day that is played is over: the clock must not close its windows
 """
 

@@ -55,12 +55,13 @@ class Work:
         self.levels = levels.astype(self.policy.domain.dtype)
         self.tags = draw.integers(0, 256, (WINDOWS, 16), dtype=np.uint8)
         self.starts = np.arange(WINDOWS) * self.policy.size
+        self.heard = np.full(WINDOWS, SLOTS)
         self.granted = np.full(WINDOWS, len(QUERIES))
         self.answers = answer(tuple(q.query for q in self.policy.questions), self.levels)
         self.mechanism = self.policy.mechanism(self.policy.questions[0])
         rows = self.mechanism.shared_rows + len(QUERIES)
         entropy = Entropy(KEY, self.policy.digest)
-        self.words = entropy.words(self.tags, self.starts, self.levels, rows)
+        self.words = entropy.words(self.tags, self.starts, self.heard, self.answers, rows)
         self.drawn, _ = self.mechanism.release(self.answers, self.words)
         self.order = Order([q.query for q in self.policy.questions], [1] * len(QUERIES))
         self._releaser, self._encoder = Releaser(self.policy, KEY), Encoder([self.policy])
@@ -75,7 +76,9 @@ class Work:
 
     def release(self) -> None:
         """From levels to bytes."""
-        values, unbiased = self._releaser.release(self.tags, self.starts, self.levels, self.granted)
+        values, unbiased = self._releaser.release(
+            self.tags, self.starts, self.heard, self.levels, self.granted
+        )
         self._encoder.encode(
             Releases(
                 self.policy,

@@ -160,13 +160,13 @@ def releases(sizes: Sizes, rng: np.random.Generator) -> list[Contender]:
     count, key = sizes.windows, rng.bytes(KEY_BYTES)
     levels = rng.integers(0, DOMAIN.top + 1, (count, SLOTS)).astype(DOMAIN.dtype)
     tags = rng.integers(0, 256, (count, TAG_BYTES)).astype(np.uint8)
-    starts = np.full(count, 2000 * QUARTER)
+    starts, heard = np.full(count, 2000 * QUARTER), np.full(count, SLOTS)
     entropy, mechanism = Entropy(NoiseKey(key), bytes(16)), TruncatedGeometric(DOMAIN, EPSILON)
     rows = [row.tobytes() for row in answer(QUERIES, levels)]
 
     def release() -> object:
         answers = answer(QUERIES, levels)
-        words = entropy.words(tags, starts, answers, len(QUERIES))
+        words = entropy.words(tags, starts, heard, answers, len(QUERIES))
         released = mechanism.sample(answers, words)
         return released, mechanism.unbiased(released)
 

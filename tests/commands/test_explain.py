@@ -37,6 +37,16 @@ epsilon = "0.001"
 budget = "1"
 presence = "private"
 """
+QUARTERS = """
+[[policy]]
+name = "household"
+window = "15m"
+interval = "10s"
+maximum = "24kW"
+queries = ["avg", { query = "p95", epsilon = "0.5" }]
+epsilon = "1"
+budget = "144"
+"""
 GOLDEN = """\
 household: all meters, policy e3055bdf8d86a8ba2b2e83dd5fd0d762
 ==============================================================
@@ -117,9 +127,12 @@ def several(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_example_is_explained(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_has_no_bound_is_explained(
+    capsys: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["explain", "-c", EXAMPLE]) == Exit.OK
+    (tmp_path / "agent.toml").write_text(QUARTERS)
+    assert main(["explain", "-c", str(tmp_path / "agent.toml")]) == Exit.OK
     assert capsys.readouterr().out == GOLDEN
 
 

@@ -55,6 +55,7 @@ def well(**changed: Series) -> Series:
         **series("meteragent_partitions", steady(0), **ON, state="restoring"),
         **series("meteragent_partitions", steady(6), **ON, state="running"),
         **series("meteragent_restore_lost_records_total", steady(0), **ON),
+        **series("meteragent_releases_outlived_total", steady(0), **ON),
         **series("meteragent_partition_lag_records", steady(100), **ON, partition="0"),
         **series("meteragent_partition_blocked_seconds", steady(0), **ON, partition="0"),
         **series("meteragent_records_total", rising(600), **ON),
@@ -103,6 +104,9 @@ FIRING = {
     ),
     "MeterAgentRestoreLostRecords": Case(
         series("meteragent_restore_lost_records_total", f"0x{MINUTES - 30} 7x50", **ON)
+    ),
+    "MeterAgentReleasesOutlived": Case(
+        series("meteragent_releases_outlived_total", f"0x{MINUTES - 30} 7x50", **ON)
     ),
     "MeterAgentLag": Case(
         series("meteragent_partition_lag_records", steady(12_000), **ON, partition="0"),
@@ -194,6 +198,7 @@ ALMOST = {
     "MeterAgentRestoreLostRecords": series(
         "meteragent_restore_lost_records_total", steady(7), **ON
     ),
+    "MeterAgentReleasesOutlived": series("meteragent_releases_outlived_total", steady(7), **ON),
     "MeterAgentLag": series("meteragent_partition_lag_records", steady(5000), **ON, partition="0"),
     "MeterAgentNothingRead": series(
         "meteragent_last_record_timestamp_seconds", steady((MINUTES - 29) * 60), **ON

@@ -21,9 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST_BYTES = 200e6
+DAY = 8640
 READINGS = "".join(
-    json.dumps({"meter_id": "m-1", "ts": 1_763_424_000_000 + 10_000 * n, "value": 400 + n}) + "\n"
-    for n in range(200)
+    json.dumps(
+        {
+            "meter_id": "m-1",
+            "start": 1_763_424_000_000 + 10_000 * DAY * day,
+            "interval_ms": 10_000,
+            "values": [400] * DAY,
+        }
+    )
+    + "\n"
+    for day in range(2)
 )
 
 

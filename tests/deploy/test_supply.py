@@ -22,9 +22,18 @@ LOCK = (ROOT / "requirements.lock").read_text()
 LOCKED = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", LOCK, re.MULTILINE))
 PERMISSIVE = re.compile(r"Apache|MIT|BSD|PSF|Zlib|CC0", re.IGNORECASE)
 COPYLEFT = re.compile(r"\b[AL]?GPL|General Public", re.IGNORECASE)
+DAY = 8640
 READINGS = "".join(
-    json.dumps({"meter_id": "m-1", "ts": 1_763_424_000_000 + 10_000 * n, "value": 400}) + "\n"
-    for n in range(100)
+    json.dumps(
+        {
+            "meter_id": "m-1",
+            "start": 1_763_424_000_000 + 10_000 * DAY * day,
+            "interval_ms": 10_000,
+            "values": [400] * DAY,
+        }
+    )
+    + "\n"
+    for day in range(2)
 )
 
 

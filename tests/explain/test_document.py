@@ -97,7 +97,8 @@ def errors_drawn(mechanism: TruncatedGeometric, level: int) -> np.ndarray[Any, A
     entropy = Entropy(KEY, bytes(16))
     answers = np.full((DRAWS, 1), level)
     tags = np.tile(np.frombuffer(tag("m-17"), dtype=np.uint8), (DRAWS, 1))
-    words = entropy.words(tags, np.arange(DRAWS) * 900_000, answers, 1)
+    starts, heard = np.arange(DRAWS) * 900_000, np.ones(DRAWS, dtype=np.int64)
+    words = entropy.words(tags, starts, heard, answers, 1)
     released = mechanism.sample(answers, words)
     return np.abs(released[:, 0] - level) * 10
 

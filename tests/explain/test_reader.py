@@ -14,6 +14,7 @@ from meteragent import Domain, TruncatedGeometric
 from meteragent.errors import InvalidSetting
 from meteragent.explain import reader as readers
 from meteragent.explain.reader import Loss, absolute, remap, squared, zero_one
+from meteragent.privacy.domain import ABSENT
 from meteragent.privacy.joint import JointGeometric
 from meteragent.privacy.mechanism import matrix
 from meteragent.privacy.query import answer
@@ -179,6 +180,7 @@ def test_noise_far_narrower_than_the_range_is_read_too() -> None:
 
 TAGS, STARTS = np.zeros((400, 16), np.uint8), np.arange(400) * 60_000
 LEVELS = np.tile(np.array([0, 0, 0, 1, 100, 100]), (400, 1)).astype(np.int8)
+HEARD = np.count_nonzero(LEVELS != ABSENT, axis=1)
 
 
 def asking(noise: str, *names: str) -> Policy:
@@ -190,7 +192,7 @@ def asking(noise: str, *names: str) -> Policy:
 
 def released(of: Policy) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     granted = np.full(len(LEVELS), len(of.questions))
-    return Releaser(of, KEY).release(TAGS, STARTS, LEVELS, granted)
+    return Releaser(of, KEY).release(TAGS, STARTS, HEARD, LEVELS, granted)
 
 
 @pytest.mark.parametrize(

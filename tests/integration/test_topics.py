@@ -138,15 +138,18 @@ def test_releases_that_are_deleted_before_their_readings_are_warned_of(config: C
     async def scenario() -> None:
         clients = Clients(config.kafka)
         await topics.create(config, clients, partitions=1, replication=1)
-        assert await topics.short_lived(clients) == []
+        told, warnings = await topics.lifetimes(clients)
+        assert warnings == []
+        [line] = told
+        assert line.startswith(f"{config.kafka.output}: releases are kept for 14d from the end of")
         await alter(config, config.kafka.input, retention_ms=str(15 * 86_400_000))
-        (warning,) = await topics.short_lived(clients)
+        _, (warning,) = await topics.lifetimes(clients)
         assert "kept for 14d from the end of their windows, readings for 15d" in warning
         await alter(config, config.kafka.input, retention_ms="-1")
-        (warning,) = await topics.short_lived(clients)
+        _, (warning,) = await topics.lifetimes(clients)
         assert "readings for ever" in warning
         await alter(config, config.kafka.output, retention_ms="-1")
-        assert await topics.short_lived(clients) == []
+        assert await topics.lifetimes(clients) == ([], [])
 
     asyncio.run(scenario())
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 HOMES = Homes("murmur2", 2)
-MINUTE = 60_000
+MINUTE, DAY = 60_000, 86_400_000
 METERS = 40
 MINUTES = 30
 JUNK = 17
@@ -229,6 +229,33 @@ async def trickle(fleet: Fleet) -> None:
                 value = json.dumps(reading).encode()
                 await producer.send(fleet.config.kafka.input, value, partition=0)
             await asyncio.sleep(0.2)
+
+
+def test_releases_of_a_replay_that_kafka_deletes_at_once_are_said(
+    kafka: str, tmp_path: Path
+) -> None:
+    """Three windows of twenty days ago, where releases are kept for fourteen, and two of today."""
+    fleet = Watched(tmp_path, kafka, partitions=1)
+    now = int(time.time() * 1000) // MINUTE * MINUTE
+
+    async def scenario() -> None:
+        await fleet.create()
+        code, said = await fleet.command("check")
+        assert code == 0, said
+        assert f"{fleet.config.kafka.output}: releases are kept for 14d from the end" in said
+        agent = await fleet.start()
+        async with AIOKafkaProducer(bootstrap_servers=kafka) as producer:
+            for begin in (*(now - 20 * DAY + n * MINUTE for n in range(3)), now - 9 * MINUTE, now):
+                times = {"start": begin, "interval_ms": 10_000}
+                value = json.dumps({"meter_id": "m", **times, "values": [5] * 6}).encode()
+                await producer.send_and_wait(fleet.config.kafka.input, value, key=b"m")
+        await fleet.all_done()
+        assert (await scraped(agent))["releases_outlived_total",] == 3
+        lines = [line for line in agent.lines() if line["event"].startswith("releases are deleted")]
+        assert [(line["level"], line["releases"]) for line in lines] == [("warning", 3)]
+        await fleet.stop()
+
+    asyncio.run(to_the_end(fleet, scenario()))
 
 
 def test_the_probes_tell_trouble_and_its_end(broker: Broker, tmp_path: Path) -> None:

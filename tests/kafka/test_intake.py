@@ -10,7 +10,7 @@ from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.kafka.intake import Intake
 from meteragent.stream.pipeline import Assigned, Pipeline, Position
-from meteragent.watch.events import BatchTaken
+from meteragent.watch.events import BatchTaken, WindowsDecided
 from tests.given import KEY, MINUTE, policy
 
 
@@ -72,6 +72,27 @@ def test_a_long_pause_is_committed_in_portions_with_the_position_before_it(
     assert positions[-1].processed == 11
     assert [type(event) for event in said].count(BatchTaken) == 2
     assert isinstance(said[-1], BatchTaken)
+
+
+def test_panes_close_before_any_window_is_over() -> None:
+    """What is carried of the window leaves with the position; of windows nothing is told yet."""
+
+    async def scenario() -> None:
+        long = policy(size=60 * MINUTE)
+        pipeline = Pipeline([Assigned("", "all", long)], KEY, max_skew=1000, max_meters=9)
+        said: list[object] = []
+        source = TopicPartition("readings", 0)
+        intake = Intake(source, pipeline, Decoder(), Encoder(), {"all": "out"}, said.append)
+        await intake.take([record(at, "m", at * 20 * MINUTE) for at in range(3)])
+        outbox, position = await intake.empty()
+        assert (outbox.released, list(outbox.accounts)) == (0, ["m"])
+        assert position.processed == 3
+        assert [type(event) for event in said] == [BatchTaken]
+        await intake.take([record(3, "m", 80 * MINUTE)])
+        assert (await intake.empty())[0].released == 1
+        assert [type(event) for event in said] == [BatchTaken, WindowsDecided, BatchTaken]
+
+    asyncio.run(scenario())
 
 
 def record(offset: int, meter: str, time: int) -> ConsumerRecord:

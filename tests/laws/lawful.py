@@ -17,6 +17,7 @@ from hypothesis.extra.numpy import arrays
 
 from meteragent.privacy.domain import ABSENT
 from meteragent.privacy.query import Contents, Query, averages, query
+from meteragent.privacy.units import format_duration
 
 if TYPE_CHECKING:
     from meteragent.privacy.domain import Levels
@@ -48,7 +49,7 @@ def percentiles(draw: st.DrawFn) -> str:
 
 def of_parts(name: str, slots: int) -> Query:
     """The query of this name about the averages of parts of so many slots, asked of readings."""
-    about = query(f"{name}({slots}s)")
+    about = query(f"{name}({format_duration(1000 * slots)})")
 
     def answer(contents: Contents) -> Answers:
         return about.answer(Contents(averages(contents.levels, slots)))

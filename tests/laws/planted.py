@@ -23,6 +23,7 @@ from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import NAMED, Query
 from meteragent.privacy.release import Releaser
 from meteragent.stream import branch as branches
+from meteragent.stream import folds
 from meteragent.stream.branch import Branch
 from meteragent.stream.cohort import Cohort
 from meteragent.stream.pipeline import Pipeline
@@ -65,27 +66,30 @@ def gives_all_answers_one_word(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Entropy, "words", words)
 
 
-def noise_without(part: str) -> Plant:
-    """What noise is bound to: `tags` of meters, `starts` or `answers` of windows."""
+NAMES_OF_PARTS = ("tags", "starts", "heard", "answers", "outputs")
+
+
+def noise_without(*forgotten: str) -> Plant:
+    """What noise is bound to: `tags` of meters; `starts`, `heard` or `answers` of windows."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         true = Entropy.words
 
         def words(entropy: Entropy, *parts: Any) -> Any:
-            known = dict(zip(("tags", "starts", "answers", "outputs"), parts, strict=True))
-            return true(entropy, **known | {part: np.zeros_like(known[part])})
+            known = dict(zip(NAMES_OF_PARTS, parts, strict=True))
+            return true(entropy, **known | {p: np.zeros_like(known[p]) for p in forgotten})
 
         patch.setattr(Entropy, "words", words)
 
-    plant.__name__ = f"noise_without_{part}"
+    plant.__name__ = f"noise_without_{'_'.join(forgotten)}"
     return plant
 
 
 def draws_anew(patch: pytest.MonkeyPatch) -> None:
     true, draws = Entropy.words, itertools.count()
 
-    def words(entropy: Entropy, tags: Any, starts: Any, answers: Any, outputs: int) -> Any:
-        return true(entropy, tags, starts + next(draws), answers, outputs)
+    def words(entropy: Entropy, tags: Any, starts: Any, *others: Any) -> Any:
+        return true(entropy, tags, starts + next(draws), *others)
 
     patch.setattr(Entropy, "words", words)
 
@@ -122,7 +126,8 @@ def rejects_what_is_beyond_the_range(patch: pytest.MonkeyPatch) -> None:
 
 
 def takes_zero_for_absent(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(branches, "ABSENT", 0)
+    for room in (branches, folds):
+        patch.setattr(room, "ABSENT", 0)
 
 
 def counts_readings(patch: pytest.MonkeyPatch) -> None:

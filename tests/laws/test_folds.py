@@ -99,9 +99,9 @@ def answers(rules: Policy, decided: Decided) -> list[Answer]:
         contents = {**contents, 0: slots}
     held = slots.present if isinstance(slots, Sums) else np.count_nonzero(slots >= 0, axis=1)
     levels = answer(asked, contents)
-    columns = (decided.rows, decided.windows, held)
+    columns = (decided.rows, decided.windows, decided.heard, held)
     return [
-        (*numbers, tuple(found) if numbers[2] else ())
+        (*numbers, tuple(found) if numbers[-1] else ())
         for *numbers, found in zip(*(c.tolist() for c in columns), levels.tolist(), strict=True)
     ]
 

@@ -31,16 +31,16 @@ NOISIER = NoisierPolicy(**{field.name: getattr(USUAL, field.name) for field in f
 def test_a_release_has_the_noise_of_the_policys_mechanism() -> None:
     levels = np.arange(60, dtype=USUAL.domain.dtype).reshape(10, 6)
     tags, starts = np.zeros((10, 16), np.uint8), np.arange(10)
-    granted = np.full(10, 2)
-    values, unbiased = Releaser(NOISIER, KEY).release(tags, starts, levels, granted)
+    granted, heard = np.full(10, 2), np.full(10, levels.shape[1])
+    values, unbiased = Releaser(NOISIER, KEY).release(tags, starts, heard, levels, granted)
     truth = answer(tuple(asked.query for asked in NOISIER.questions), levels)
-    words = Entropy(KEY, NOISIER.digest).words(tags, starts, truth, 2)
+    words = Entropy(KEY, NOISIER.digest).words(tags, starts, heard, truth, 2)
     for output, asked in enumerate(NOISIER.questions):
         mechanism = NOISIER.mechanism(asked)
         drawn = mechanism.sample(truth, words)[:, output]
         assert values[:, output].tolist() == NOISIER.domain.watts(drawn).tolist()
         assert unbiased[:, output].tolist() == mechanism.unbiased(drawn).tolist()
-    usual, _ = Releaser(USUAL, KEY).release(tags, starts, levels, granted)
+    usual, _ = Releaser(USUAL, KEY).release(tags, starts, heard, levels, granted)
     assert (usual != values).any()
 
 

@@ -180,6 +180,7 @@ def test_of_a_home_alone_in_its_partition_it_is_told_when_it_was_heard() -> None
     assert not first[0] & first[1]  # what was read before it was aborted tells them apart
 
 
+LATE_READING = ((0, 0, 0), (0, 0, 2))
 ONE_READING, ALL_READINGS = ((0, 0, 0), (1, 0, 0)), ((0, 0, 0), (1, 1, 1))
 
 
@@ -195,7 +196,8 @@ ONE_READING, ALL_READINGS = ((0, 0, 0), (1, 0, 0)), ((0, 0, 0), (1, 1, 1))
             ((0, 0, 0, 0), (1, 1, 1, 1)),
             outside,
         ),
-        (planted.noise_without("answers"), "quick_and_final", ((0, 0, 0), (0, 0, 2)), outside),
+        (planted.noise_without("heard", "answers"), "quick_and_final", LATE_READING, outside),
+        (planted.noise_without("heard"), "quick_and_final", LATE_READING, outside),
         (planted.noise_without("starts"), "two_homes", ONE_READING, outside),
         (planted.noise_without("tags"), "two_homes", ONE_READING, outside),
         (planted.draws_anew, "seen_and_aborted", ((0, 0, 0), (1, 1, 0)), outside),

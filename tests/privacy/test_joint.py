@@ -135,8 +135,10 @@ def test_a_release_is_made_of_the_words_of_its_wire_form() -> None:
     of = policy(**asking("min", "avg", "max"))
     levels = np.array([[3, 90, 40, 41, 0, 7]], dtype=np.int8)
     tags = np.frombuffer(tag("m-17"), dtype=np.uint8)[np.newaxis]
-    values, unbiased = Releaser(of, KEY).release(tags, np.array([60_000]), levels, np.array([3]))
-    stream = keyed.words(KEY.secret, of.digest, "m-17", 60_000, [0, 30, 90])
+    values, unbiased = Releaser(of, KEY).release(
+        tags, np.array([60_000]), np.array([levels.shape[1]]), levels, np.array([3])
+    )
+    stream = keyed.words(KEY.secret, of.digest, "m-17", 60_000, levels.shape[1], [0, 30, 90])
     mechanism = of.mechanism(of.questions[0])
     assert isinstance(mechanism, JointGeometric)
     noise = twin.drawn(mechanism.radii.exact, keyed.rows_of_words(stream, 4, 5))

@@ -128,13 +128,14 @@ ASKING = policy(
 )
 TAGS, STARTS = np.zeros((300, 16), np.uint8), np.arange(300) * 60_000
 LEVELS = np.tile(np.arange(6, dtype=ASKING.domain.dtype), (300, 1))
+HEARD = np.count_nonzero(LEVELS != ABSENT, axis=1)
 
 
 def draws(of: Policy) -> tuple[np.ndarray, np.ndarray]:
     """drawn[window, output] as the mechanism draws them, and as `unbiased` says them."""
     queries = tuple(asked.query for asked in of.questions)
     truth = answer(queries, LEVELS)
-    words = Entropy(KEY, of.digest).words(TAGS, STARTS, truth, truth.shape[1])
+    words = Entropy(KEY, of.digest).words(TAGS, STARTS, HEARD, truth, truth.shape[1])
     return of.mechanism(of.questions[0]).release(truth, words)
 
 
@@ -142,7 +143,7 @@ def draws(of: Policy) -> tuple[np.ndarray, np.ndarray]:
 def test_what_is_released_agrees_as_far_as_it_is_granted(granted: int) -> None:
     """The answers that are not granted have no part in it; `unbiased` says what was drawn."""
     drawn, unbiased = draws(ASKING)
-    values, told = Releaser(ASKING, KEY).release(TAGS, STARTS, LEVELS, np.full(300, granted))
+    values, told = Releaser(ASKING, KEY).release(TAGS, STARTS, HEARD, LEVELS, np.full(300, granted))
     np.testing.assert_array_equal(told, unbiased)
     names = ("max", "avg", "min")[: granted - 1]
     expected = drawn.copy()
@@ -156,9 +157,9 @@ def test_what_is_released_agrees_as_far_as_it_is_granted(granted: int) -> None:
 def test_windows_of_several_grants_are_each_put_in_the_order_of_its_own() -> None:
     granted = np.arange(300) % 4 + 1
     releaser = Releaser(ASKING, KEY)
-    values, _ = releaser.release(TAGS, STARTS, LEVELS, granted)
+    values, _ = releaser.release(TAGS, STARTS, HEARD, LEVELS, granted)
     for count in range(1, 5):
-        alone, _ = releaser.release(TAGS, STARTS, LEVELS, np.full(300, count))
+        alone, _ = releaser.release(TAGS, STARTS, HEARD, LEVELS, np.full(300, count))
         np.testing.assert_array_equal(values[granted == count], alone[granted == count])
 
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,9 @@ from meteragent.privacy.query import Sums
 from meteragent.privacy.question import question
 from meteragent.privacy.release import Releaser, _WordsOf
 from tests.given import KEY, policy
+
+if TYPE_CHECKING:
+    from meteragent.privacy.policy import Presence
 
 
 def exact(*names: str, domain: Domain) -> Releaser:
@@ -36,9 +42,9 @@ def exact(*names: str, domain: Domain) -> Releaser:
 def test_an_empty_window_is_released_as_the_level_of_no_watts(domain: Domain, rest: float) -> None:
     levels = np.full((3, 4), ABSENT, dtype=domain.dtype)
     levels[1] = [domain.top, domain.top, ABSENT, ABSENT]
-    starts = np.array([0, 40_000, 80_000])
+    starts, heard = np.array([0, 40_000, 80_000]), np.array([0, 2, 0])
     releaser = exact("avg", "min", "p95", "reading", domain=domain)
-    values, _ = releaser.release(np.zeros((3, 16), np.uint8), starts, levels, np.full(3, 4))
+    values, _ = releaser.release(np.zeros((3, 16), np.uint8), starts, heard, levels, np.full(3, 4))
     assert values[0].tolist() == values[2].tolist() == [rest] * 7
     high = float(domain.maximum)
     assert values[1].tolist() == [high, high, high, high, high, rest, rest]
@@ -65,7 +71,8 @@ def test_averages_are_released_on_the_grid_of_answers(kept: str) -> None:
     )
     contents = levels if kept == "slots" else sums
     starts, tags = np.array([0, 40_000, 80_000]), np.zeros((3, 16), np.uint8)
-    values, unbiased = Releaser(asked, KEY).release(tags, starts, contents, np.full(3, 3))
+    releaser = Releaser(asked, KEY)
+    values, unbiased = releaser.release(tags, starts, sums.present, contents, np.full(3, 3))
     expected = np.array([[-30, -100, 10], [22.5, 10, 30], [0, 0, 0]])
     np.testing.assert_allclose(values, expected, atol=1e-9)
     np.testing.assert_allclose(unbiased[:2, 0], [-30, 22.5], atol=1e-9)
@@ -75,12 +82,27 @@ def test_some_columns_of_words_read_on_in_their_own_rows() -> None:
     """Where queries have losses of their own, each mechanism sees the words of its outputs."""
     answers = np.arange(6).reshape(2, 3)
     entropy = Entropy(KEY, bytes(16))
-    words = entropy.words(np.zeros((2, 16), np.uint8), np.array([0, 60]), answers, 3)
+    heard = np.array([2, 1])
+    words = entropy.words(np.zeros((2, 16), np.uint8), np.array([0, 60]), heard, answers, 3)
     some = _WordsOf(words, np.array([0, 2]))
     np.testing.assert_array_equal(some.first, words.first[:, [0, 2]])
     for window in range(2):
         assert some.further(window, 1, 1) == words.further(window, 2, 1)
         assert some.further(window, 0, 4) == words.further(window, 0, 4)
+
+
+@pytest.mark.parametrize("presence", ["public", "private"])
+def test_noise_is_bound_to_how_many_readings_came_where_that_is_public(presence: Presence) -> None:
+    asked = policy(questions=tuple(question(name, 1, 100) for name in ("avg", "max")))
+    releaser = Releaser(replace(asked, presence=presence), KEY)
+    levels = np.full((64, 4), 17, dtype=asked.domain.dtype)
+    given = np.zeros((64, 16), np.uint8), np.arange(64) * 40_000
+    few, many = (
+        releaser.release(*given, np.full(64, heard), levels, np.full(64, 2))[1] for heard in (2, 4)
+    )
+    equal = np.count_nonzero((few == many).all(axis=1))
+    # Of independent noise of this scale both answers agree in less than one of 10,000.
+    assert equal == 64 if presence == "private" else equal < 3
 
 
 def test_partitions_share_the_tables_of_their_noise() -> None:

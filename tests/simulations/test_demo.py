@@ -87,9 +87,9 @@ def test_it_can_be_kept_running_and_says_how_it_ends(place: Path) -> None:
     told = said(demo(place, "--keep"))
     assert "no Kafka" not in told
     rows = [line.split() for line in told.splitlines() if re.match(r" +\d\d:\d\d ", line)]
-    # 8 homes, a day of 96 blocks and one more, 90 readings each; a window for each block.
+    # 8 homes, a day of 96 blocks and one more, 90 readings each; windows of an hour.
     assert rows[-1][1] == f"{8 * 97 * 90:,}"
-    assert rows[-1][3:] == [f"{8 * 96}", "0", "100%", "0"]
+    assert rows[-1][3:] == [f"{8 * 24}", "0", "100%", "0"]
     assert "from the meter's readings:   in 8 of 8 homes" in told
     assert width_of(place.parent / "demo.png") > 800
     for url in re.findall(r"http://\S+", told):

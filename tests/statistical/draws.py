@@ -53,7 +53,8 @@ def releases(
         starts = (begin + np.arange(windows)) * 900_000
         levels = np.tile(mechanism.domain.levels(np.array(watts)), (windows, 1))
         answers = answer(EIGHT, levels)
-        words = ENTROPY.words(np.tile(TAG, (windows, 1)), starts, answers, len(EIGHT))
+        tags, heard = np.tile(TAG, (windows, 1)), np.full(windows, levels.shape[1])
+        words = ENTROPY.words(tags, starts, heard, answers, len(EIGHT))
         yield mechanism.sample(answers, words)
 
 

@@ -43,7 +43,8 @@ def keyed(rate: float = RATE) -> Noise:
     """noise[window, answer] from the words of as many windows."""
     tags = np.tile(np.frombuffer(tag("m-17"), dtype=np.uint8), (DRAWS, 1))
     answers = np.zeros((DRAWS, ANSWERS), dtype=np.int64)
-    words = Entropy(KEY, bytes(16)).words(tags, np.arange(DRAWS) * 900_000, answers, ANSWERS + 1)
+    starts, heard = np.arange(DRAWS) * 900_000, np.zeros(DRAWS, dtype=np.int64)
+    words = Entropy(KEY, bytes(16)).words(tags, starts, heard, answers, ANSWERS + 1)
     return mechanism(rate).noise(words)
 
 

@@ -8,8 +8,8 @@ from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import Query
 from tests.twins.queries import average, percentile
 
-Answer = tuple[int, int, int, tuple[int, ...]]
-"""(row, window, how many slots hold something, the answers)"""
+Answer = tuple[int, int, int, int, tuple[int, ...]]
+"""(row, window, for how many slots a reading came, how many hold something, the answers)"""
 
 
 @dataclass
@@ -44,24 +44,28 @@ class WholeWindows:
             if windows.end(window) > meter.over * pane:
                 slots = self.content(meter, window)
                 held = len(slots) - slots.count(None)
+                heard = sum(slot in meter.cells for slot in self.slots(window))
                 if held or self.policy.presence == "private":
-                    found.append((row, window, held, self.answers(slots)))
+                    found.append((row, window, heard, held, self.answers(slots)))
             window += 1
         meter.over = max(meter.over, until)
         return found
 
     def content(self, meter: Meter, window: int) -> list[int | None]:
         """What its slots hold, those that are filled among them."""
-        windows, interval = self.policy.windows, self.policy.interval
-        begin, end = windows.start(window) // interval, windows.end(window) // interval
         slots: list[int | None] = []
         last = None
-        for slot in range(begin, end):
+        for slot in self.slots(window):
             if slot in meter.cells:
                 last = slot
             known = last is not None and slot - last <= self.policy.carried
             slots.append(meter.cells[last] if last is not None and known else None)
         return slots
+
+    def slots(self, window: int) -> range:
+        """Which ones it has."""
+        windows, interval = self.policy.windows, self.policy.interval
+        return range(windows.start(window) // interval, windows.end(window) // interval)
 
     def answers(self, slots: list[int | None]) -> tuple[int, ...]:
         """One for each query; those of an empty window are of no meaning."""

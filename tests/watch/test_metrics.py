@@ -185,6 +185,17 @@ def test_a_commit_is_about_the_windows_before_it() -> None:
     assert stage.value("windows_released_total", policy="household") == 8
 
 
+def test_releases_that_are_deleted_at_once_are_counted_and_said_once_an_hour() -> None:
+    stage = Stage(config())
+    with capture_logs() as lines:
+        for passed, gone in ((0, 0), (1, 5), (1, 3), (3600, 0), (1, 4), (3600, 4)):
+            stage.now += passed
+            stage.monitor.tell(TransactionEnded(0, 9, 0.1, gone))
+    assert stage.value("releases_outlived_total") == 16
+    said = [line["releases"] for line in lines if line["log_level"] == "warning"]
+    assert said == [5, 3, 8]
+
+
 def decided(stage: Stage, windows: int, released: int, **withheld: int) -> WindowsDecided:
     policy = next(iter(stage.monitor.guarantees))
     counts = {"avg": released, "p95": released}
@@ -207,6 +218,7 @@ def test_a_window_that_keeps_an_answer_is_not_suppressed() -> None:
 EVENTS: list[Occurrence] = [
     BatchTaken(0, 5, 3, 1, 1, {Reason.EMPTY: 2}),
     TransactionEnded(0, 3, 0.1),
+    TransactionEnded(0, 3, 0.1, outlived=2),
     TransactionAbandoned(0),
     PartitionMoved(0, State.FENCING),
     PartitionRestored(0, 5, 1.5, 0),
