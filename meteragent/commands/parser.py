@@ -50,6 +50,12 @@ def parser() -> ArgumentParser:
     sanitize = commands.add_parser("sanitize", help="the same for a file or a pipe, without Kafka")
     files.add(sanitize)
 
+    convert = commands.add_parser(
+        "convert", help="a document as lines for `sanitize -`: a JSON array, NEM12, Green Button"
+    )
+    convert.add_argument("input", metavar="IN", help="may be gzip; - is a pipe")
+
+    _add_inspect(commands)
     _add_topics(commands)
     _add_ledger(commands)
 
@@ -68,6 +74,14 @@ def _add_descriptions(commands: "_SubParsersAction[ArgumentParser]") -> None:
 
     schema = commands.add_parser("schema", help="the JSON Schema of a message")
     schema.add_argument("name", choices=("reading", "release", "policy", "reject", "explanation"))
+
+
+def _add_inspect(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    inspect = commands.add_parser(
+        "inspect", help="what an input probably says, and the command that takes it"
+    )
+    inspect.add_argument("input", metavar="FILE|TOPIC", help="a file; with -c, a topic in Kafka")
+    _takes_config(inspect, required=False)
 
 
 def _add_topics(commands: "_SubParsersAction[ArgumentParser]") -> None:

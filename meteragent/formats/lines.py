@@ -51,13 +51,23 @@ class JsonLines:
         return replace(readings, next_offset=after)
 
 
+_DOCUMENTS = {b"[": "a JSON array", b"<": "XML", b"/": "a telegram", b"100,NEM12": "NEM12"}
+"""How documents begin that are to be converted before."""
+
+
+def refuse_documents(source: str, text: bytes) -> None:
+    """InputDamaged: an input that begins so is a document, and not one by lines."""
+    begin = text.lstrip()[:16]
+    for sign, what in _DOCUMENTS.items():
+        if begin.startswith(sign):
+            instead = "meteragent convert IN | meteragent sanitize - …"
+            raise InputDamaged(source, 1, f"is {what}, which is not read by lines", instead)
+
+
 def decoder_of(source: str, text: bytes, mapping: Mapping) -> LineReader:
     """What reads an input that begins with these lines."""
-    first = text.lstrip()[:1]
-    if first == b"[":
-        instead = "write each of its objects on a line: jq -c '.[]'"
-        raise InputDamaged(source, 1, "is a JSON array", instead)
-    if first == b"{":
+    refuse_documents(source, text)
+    if text.lstrip()[:1] == b"{":
         return JsonLines(mapping)
     lines, skipped = text.split(b"\n"), mapping.columns.skip_lines
     times = TimeFormat(mapping.time_format, mapping.zone or UTC, at_ends=mapping.at_ends)

@@ -71,6 +71,12 @@ OF_FINDINGS = [
     Sample("end_stamps.csv", 'stamp = "end"'),
 ]
 """Of the 21 shapes that were tried first, those that need no more than a mapping."""
+CONVERTED = [
+    Sample("array.json"),
+    Sample("espi.xml"),
+    Sample("nem12.csv", "", "30m", MIDNIGHT - 10 * 3_600_000),
+]
+"""Those that are made lines of before. A telegram and a register are refused: 19 of 21."""
 MORE = [
     Sample("shelly_em.jsonl", 'format = "shelly-em"'),
     Sample("octopus.json", 'format = "octopus"\n' + ONE, "30m"),
@@ -114,6 +120,50 @@ def test_a_sample_is_released_as_it_is(directory: Path, sample: Sample) -> None:
     hour = {"15m": 1, "30m": 2, "1h": 4}[sample.interval]
     starts = [sample.begin + i * hour * 1_800_000 for i in range(2)]
     assert released(Path("out")) == list(zip(starts, sample.means, strict=True))
+
+
+@pytest.mark.parametrize("sample", CONVERTED, ids=lambda sample: sample.file)
+def test_a_document_is_released_as_it_is_once_it_is_converted(
+    directory: Path, capsys: Said, sample: Sample
+) -> None:
+    capsys.readouterr()
+    assert main(["convert", str(SAMPLES / sample.file)]) == Exit.OK
+    Path("lines").write_text(capsys.readouterr().out)
+    config = written(directory, sample)
+    assert main(["sanitize", "lines", "-c", str(config), "-o", "out"]) == Exit.OK
+    hour = {"15m": 1, "30m": 2}[sample.interval]
+    starts = [sample.begin + i * hour * 1_800_000 for i in range(2)]
+    assert released(Path("out"))[:2] == list(zip(starts, sample.means, strict=True))
+
+
+def test_nineteen_of_the_shapes_that_were_tried_first_are_right() -> None:
+    assert len(OF_FINDINGS) + len(CONVERTED) == 19
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "said"),
+    [
+        (
+            "array.json",
+            Exit.DATA,
+            "is a JSON array, which is not read by lines; meteragent convert",
+        ),
+        ("espi.xml", Exit.DATA, "is XML, which is not read by lines; meteragent convert"),
+        ("nem12.csv", Exit.DATA, "is NEM12, which is not read by lines; meteragent convert"),
+        ("dsmr.txt", Exit.DATA, "is a telegram, which is not read by lines; meteragent convert"),
+    ],
+)
+def test_a_document_is_refused_with_the_way_out(
+    directory: Path, capsys: Said, file: str, code: Exit, said: str
+) -> None:
+    config = written(directory, Sample(file))
+    assert main(["sanitize", str(SAMPLES / file), "-c", str(config), "-o", "out"]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_a_telegram_is_refused_by_name(capsys: Said) -> None:
+    assert main(["convert", str(SAMPLES / "dsmr.txt")]) == Exit.DATA
+    assert "is a DSMR telegram, which is not read here; let dsmr-parser" in capsys.readouterr().err
 
 
 def test_every_recipe_has_its_sample() -> None:

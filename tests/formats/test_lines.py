@@ -24,8 +24,10 @@ def test_empty_lines_hold_nothing(mapping: Mapping) -> None:
 
 
 def test_an_array_is_refused_with_the_way_out() -> None:
-    with pytest.raises(InputDamaged, match=r"is a JSON array; .* jq"):
+    with pytest.raises(InputDamaged, match=r"is a JSON array, .* convert"):
         decoder_of("in", b"\n [\n", Mapping())
+    with pytest.raises(InputDamaged, match=r"is NEM12, .* convert"):
+        decoder_of("in", b"100,NEM12,1\n", Mapping())
 
 
 def test_lines_before_a_table_are_left_out() -> None:
