@@ -6,6 +6,7 @@ zones, windows    from when to when windows last: durations, or what clocks show
 queries, policy, presets    what is released of which meters, and what somebody wants to hide
 choice      what of a policy is its preset's
 budget      the account of a meter that has several policies
+input, recipes    how readings are written, and known formats by name
 kafka, model    all the other settings, and the whole
 tree        tables and settings, found by walking the models
 problems, load    TOML and environment -> `Config`, or every problem at once

@@ -68,24 +68,20 @@ class Converter:
     def _nem12(self) -> Lines:
         rows = csv.reader(self._content.decode("utf-8", "replace").splitlines())
         channel: tuple[str, int, int] | None = None
-        block: dict[str, Any] | None = None
+        blocks: list[dict[str, Any]] = []
         try:
             for row in rows:
-                if row[:1] != ["400"] and block is not None:
-                    yield block
-                    block = None
-                if row[:1] == ["200"]:
+                kind = row[0] if row else ""
+                if kind == "200":
                     channel = self._channel(row)
-                elif row[:1] == ["300"] and channel is not None:
-                    block = _day(row, *channel)
-                elif row[:1] == ["400"] and block is not None and row[3][:1] == "N":
-                    first, last = int(row[1]), int(row[2])
-                    block["values"][first - 1 : last] = [None] * (last - first + 1)
+                elif kind == "300" and channel is not None:
+                    blocks.append(_day(row, *channel))
+                elif kind == "400" and channel is not None:
+                    _mark(blocks[-1]["values"], row)
         except (IndexError, ValueError, ArithmeticError):
             problem = f"is no NEM12 in row {rows.line_num}"
             raise self._damaged(problem, "fetch it again") from None
-        if block is not None:
-            yield block
+        yield from blocks
 
     def _channel(self, row: list[str]) -> tuple[str, int, int] | None:
         """The meter, its interval, and how many watt-hours one is; None: no consumption."""
@@ -129,6 +125,13 @@ def _day(row: list[str], meter: str, interval: int, size: int) -> dict[str, Any]
     absent = row[2 + count].startswith("N")
     values = [None if absent else _milliwatts(Fraction(v) * per_interval) for v in row[2:][:count]]
     return _block(meter, int(start.timestamp()) * 1000, interval, values)
+
+
+def _mark(values: list[Any], row: list[str]) -> None:
+    """Take out what a row of events says is none."""
+    if row[3][:1] == "N":
+        first, last = int(row[1]), int(row[2])
+        values[first - 1 : last] = [None] * (last - first + 1)
 
 
 def _block(meter: str, start: int, interval: int, values: list[Any]) -> dict[str, Any]:

@@ -67,19 +67,24 @@ def _of_table(lines: list[bytes]) -> Fields:
     texts = [line.decode("utf-8", "replace") for line in lines]
     delimiter, width = _shape(texts)
     rows = [[cell.strip(' "') for cell in text.split(delimiter)] for text in texts]
-    skipped = len(rows) - len([*dropwhile(lambda row: len(row) != width, rows)])
-    body = [row for row in rows[skipped:] if len(row) == width]
+    table = [*dropwhile(lambda row: len(row) != width, rows)]
+    body = [row for row in table if len(row) == width]
     header = bool(body) and not any(map(_in_figures, body[0]))
-    names = body[0] if header else [str(at + 1) for at in range(width)]
-    body = body[header:]
-    settings: dict[str, Any] = {"skip_lines": skipped} if skipped else {}
-    if not header:
-        settings["header"] = False
-    if delimiter == " " or (delimiter != "," and skipped):
-        settings["delimiter"] = _DELIMITERS[delimiter]
-    values = {name: [row[at] for row in body] for at, name in enumerate(names)}
+    settings = _settings(len(rows) - len(table), delimiter, header=header)
+    names = body.pop(0) if header else [str(at + 1) for at in range(width)]
+    values = dict(zip(names, map(list, zip(*body, strict=True)), strict=False))
     what = f"a table of {width} columns with {_DELIMITERS[delimiter]!r} between them"
     return Fields(what, values, settings, lines)
+
+
+def _settings(skipped: int, delimiter: str, *, header: bool) -> dict[str, Any]:
+    """What has to be said of a table's shape."""
+    found: dict[str, Any] = {"skip_lines": skipped} if skipped else {}
+    if not header:
+        found["header"] = False
+    if delimiter == " " or (delimiter != "," and skipped):
+        found["delimiter"] = _DELIMITERS[delimiter]
+    return found
 
 
 def _shape(texts: list[str]) -> tuple[str, int]:

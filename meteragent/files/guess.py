@@ -126,15 +126,14 @@ def _as_times(names: list[str], texts: Sequence[str]) -> _Time | None:
     fitting = [form for form in ("auto", *_PATTERNS) if some and all(_reads(form, some))]
     if not fitting:
         return None
-    form = fitting[0]
-    remarks = []
-    if len(fitting) > 1 and "%m/%d" in fitting[1] + fitting[-1]:
+    form, remarks = fitting[0], list[str]()
+    if any(one.startswith("%m/%d") for one in fitting[1:]):
         remarks.append("days and months cannot be told apart here: look at time_format")
-    if form == "auto" and some[0].isdigit() and len(some[0]) == _OF_SECONDS:
-        form = "unix"
-    is_local = not some[0].replace(".", "").isdigit() and not _ZONED.search(some[0])
-    settings = {"time": names if len(names) > 1 else names[0], "time_format": form}
-    return _Time(settings, is_local or "%" in form, remarks)
+    in_figures = form == "auto" and some[0].replace(".", "").isdigit()
+    settings = {"time": names[0] if len(names) == 1 else names, "time_format": form}
+    if in_figures and len(some[0].partition(".")[0]) == _OF_SECONDS:
+        settings["time_format"] = "unix"
+    return _Time(settings, not in_figures and not _ZONED.search(some[0]), remarks)
 
 
 def _reads(form: str, texts: Sequence[str]) -> Iterator[bool]:
@@ -168,28 +167,37 @@ def _value(values: dict[str, list[str]]) -> str | None:
 
 def _quantity(name: str, values: dict[str, list[str]], remarks: list[str]) -> dict[str, Any]:
     """What the value is, and in which unit."""
-    settings: dict[str, Any] = {"value": name}
-    texts = values[name]
-    numbers = _numbers(texts)
-    if any(map(_COMMA.fullmatch, texts)):
-        settings["decimal"] = "comma"
-    said = {unit_of(text) for field, v in values.items() if "unit" in field.lower() for text in v}
-    unit = unit_in(name) or (said.pop() if len(said) == 1 else None)
-    few = 3 if unit and unit.endswith("h") else 20
-    is_register = len({*numbers}) >= few and numbers == sorted(numbers)
-    is_register &= numbers[-1] < _HARDLY_MORE * numbers[0]
+    numbers, unit = _numbers(values[name]), unit_in(name) or _unit_beside(values)
     remarks.append(f"values are {min(numbers):g} to {max(numbers):g}")
-    if unit and unit.endswith("h"):
-        settings |= {"kind": "register" if is_register else "energy", "unit": unit}
-        remarks.append("whether times are where intervals begin or end is not said: look at stamp")
-    elif unit:
-        settings["unit"] = unit
-    elif max(map(abs, numbers)) < _KILO:
-        settings["unit"] = "kW"
-        remarks.append("no unit is said; numbers this small are probably kW, or kWh: look at unit")
-    if is_register:
-        remarks.append("values only rise: a register? It is not read yet; use what intervals took")
+    settings: dict[str, Any] = {"value": name} | _energy_or_power(unit, numbers, remarks)
+    if any(map(_COMMA.fullmatch, values[name])):
+        settings["decimal"] = "comma"
     return settings
+
+
+def _unit_beside(values: dict[str, list[str]]) -> str | None:
+    """What a field of that name says, if all of it is one."""
+    said = {unit_of(text) for name, v in values.items() if "unit" in name.lower() for text in v}
+    return said.pop() if len(said) == 1 else None
+
+
+def _energy_or_power(unit: str | None, numbers: list[float], remarks: list[str]) -> dict[str, Any]:
+    is_energy = unit is not None and unit.endswith("h")
+    if is_register := _only_rise(numbers, 3 if is_energy else 20):
+        remarks.append("values only rise: a register? It is not read yet; use what intervals took")
+    if is_energy:
+        remarks.append("whether times are where intervals begin or end is not said: look at stamp")
+        return {"kind": "register" if is_register else "energy", "unit": unit}
+    if unit is None and max(map(abs, numbers)) < _KILO:
+        remarks.append("no unit is said; numbers this small are probably kW, or kWh: look at unit")
+        return {"unit": "kW"}
+    return {"unit": unit or "W"}
+
+
+def _only_rise(numbers: list[float], few: int) -> bool:
+    """Whether they are as those of a register."""
+    rising = len({*numbers}) >= few and numbers == sorted(numbers)
+    return rising and numbers[-1] < _HARDLY_MORE * numbers[0]
 
 
 def _meter(values: dict[str, list[str]]) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from aiokafka import TopicPartition
 
+from meteragent.kafka import topics
 from meteragent.kafka.clients import Clients
 
 MOST = 500
@@ -10,22 +11,22 @@ _PATIENCE_MS = 1000
 
 
 async def peek(clients: Clients, topic: str) -> list[bytes]:
-    """The values of some of the oldest records of each partition that hold any."""
-    consumer = clients.consumer()
-    await consumer.start()
+    """The values of some of the oldest records of each partition; nothing if there is none."""
+    async with topics.admin(clients) as client:
+        [described] = await client.describe_topics([topic])
+    sources = [TopicPartition(topic, one["partition"]) for one in described["partitions"]]
+    if not sources:
+        return []
+    reader = clients.consumer()
     try:
-        numbers = await consumer._client.fetch_all_metadata()  # noqa: SLF001
-        partitions = numbers.partitions_for_topic(topic) or set()
-        sources = [TopicPartition(topic, number) for number in sorted(partitions)]
-        if not sources:
-            return []
-        consumer.assign(sources)
-        await consumer.seek_to_beginning(*sources)
+        await reader.start()
+        reader.assign(sources)
+        await reader.seek_to_beginning(*sources)
         found: list[bytes] = []
-        while records := await consumer.getmany(timeout_ms=_PATIENCE_MS, max_records=MOST):
+        while records := await reader.getmany(timeout_ms=_PATIENCE_MS, max_records=MOST):
             found += [r.value for some in records.values() for r in some if r.value]
             if len(found) >= MOST * len(sources):
                 break
         return found
     finally:
-        await clients.close(consumer)
+        await clients.close(reader)
