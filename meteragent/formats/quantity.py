@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.errors import InvalidSetting
+from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.domain import Watts
 
 Kind = Literal["power", "energy", "register"]
@@ -30,8 +31,8 @@ UNITS = {"power": _POWER, "energy": _ENERGY, "register": _ENERGY}
 """What numbers of each kind may be in, and what that is in watts or watt-hours."""
 
 _HOUR = 3_600_000
-_FINEST = 10.0**6
-"""Of its unit a number is mostly a whole multiple of a millionth."""
+_PARTS = (10**9, 10**12)
+"""Numbers are mostly whole multiples of such a part of their unit."""
 _MILLI = 1000
 _WHOLE = 2**52
 _LARGEST = float(np.finfo(np.float64).max)
@@ -78,9 +79,7 @@ class Quantity:
         """Watts in one of it."""
         if kind == "energy":
             self.ratio *= Fraction(_HOUR, interval)
-        cut = self.ratio * _MILLI / int(_FINEST)
-        self._times, self._by = cut.numerator, cut.denominator
-        self._most = float(min(_WHOLE, (2**63 - 1) // self._times))
+        self._cuts = [(parts, self.ratio * _MILLI / parts) for parts in _PARTS]
 
     def watts(self, values: NDArray[np.float64]) -> Watts:
         """What they are in watts; NaN stays what it is.
@@ -92,14 +91,28 @@ class Quantity:
                 return values
             with np.errstate(over="ignore"):
                 return np.clip(values * float(self.ratio), -_LARGEST, _LARGEST)
-        with np.errstate(over="ignore", invalid="ignore"):
-            millionths = np.rint(values * _FINEST)
-            plain = (np.abs(millionths) < self._most) & (millionths / _FINEST == values)
-        whole = np.where(plain, millionths, 0.0).astype(np.int64)
-        watts: Watts = whole * self._times // self._by / _MILLI
-        for at in np.flatnonzero(~plain).tolist():
+        watts = np.empty(values.shape)
+        left = np.arange(len(values))
+        for parts, cut in self._cuts:
+            left = left[~self._cut(values, left, parts, cut, watts)]
+        for at in left.tolist():
             watts[at] = self._one(float(values[at]))
         return watts
+
+    def _cut(self, values: Watts, some: Integers, parts: int, cut: Fraction, watts: Watts) -> Mask:
+        """Put watts where some values are whole numbers of parts; answer which of them are.
+
+        Why that is exact: below 2**52 no two such numbers are one float. So where a float is the
+        nearest one to a number of parts, that number is what was written.
+        """
+        mine = values[some]
+        with np.errstate(over="ignore", invalid="ignore"):
+            whole = np.rint(mine * parts)
+            most = min(_WHOLE, (2**63 - 1) // cut.numerator)
+            plain: Mask = (np.abs(whole) < most) & (whole / parts == mine)
+        numbers = whole[plain].astype(np.int64)
+        watts[some[plain]] = numbers * cut.numerator // cut.denominator / _MILLI
+        return plain
 
     def _one(self, value: float) -> float:
         if value != value:  # noqa: PLR0124 - NaN alone is not itself
