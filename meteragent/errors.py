@@ -19,6 +19,7 @@
     ├── Superseded             a newer configuration is at work in the group
     ├── TooEarly               what was lost may still count                    (retriable)
     ├── PartitionsChanged      the input has other partitions than it had      (retriable)
+    ├── BatchRefused           a batch of the input that cannot be unpacked
     ├── InputDamaged           an input file that cannot be read any further
     ├── InputReplaced          a file that was followed is another one now      (retriable)
     ├── FileRefused            a file whose content would be lost
@@ -222,6 +223,18 @@ class PartitionsChanged(MeterAgentError):
         self.topic = topic
         self.before = before
         self.now = now
+
+
+class BatchRefused(MeterAgentError):
+    """A batch of the input that cannot be unpacked: it is damaged, or holds more than it may."""
+
+    def __init__(self, offset: int, problem: str) -> None:
+        super().__init__(
+            f"kafka.input: a compressed batch at offset {offset} or behind it {problem}; delete "
+            "the records up to it, and look at its sender"
+        )
+        self.offset = offset
+        self.problem = problem
 
 
 class InputDamaged(MeterAgentError):

@@ -1,9 +1,14 @@
-"""`--slow` adds the long runs; without it they are deselected, never skipped."""
+"""`--slow` adds the long runs; without it they are deselected, never skipped.
+
+`--without-fast` hides the wheel, here and from all that is started: then Python reads records.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -20,11 +25,16 @@ half times as slow, and cover nothing more that is asked for."""
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
+    parser.addoption("--without-fast", action="store_true", help="hide meteragent-fast")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # Started in the background, we and all that we start would not hear Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if config.getoption("without_fast"):
+        hidden = str(Path(__file__).parent / "without_fast")
+        sys.path.insert(0, hidden)
+        os.environ["PYTHONPATH"] = os.pathsep.join([hidden, os.environ.get("PYTHONPATH", "")])
     settings.load_profile("slow" if config.getoption("slow") else "ci")
     config.pluginmanager.register(Teller(config))
 

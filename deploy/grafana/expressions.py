@@ -33,8 +33,8 @@ def window_rate(counter: str, **labels: str) -> str:
 
 
 def _of_windows(metric: str, **labels: str) -> str:
-    hop = gauge("policy_hop_seconds")
-    return of_windows(_chosen(metric, **labels), "$__rate_interval", hop)
+    pace = gauge("policy_pace_seconds")
+    return of_windows(_chosen(metric, **labels), "$__rate_interval", pace)
 
 
 def increase(counter: str, **labels: str) -> str:
@@ -68,9 +68,16 @@ def smallest(expression: str, by: str = "") -> str:
 
 
 def quantile(share: float, histogram: str) -> str:
-    """What so many of the observations of a histogram stayed within."""
+    """What so many of the observations of a histogram stayed within: lately, or within a day.
+
+    Where a head-end collects once a day, nothing is observed in the hours between.
+    """
     buckets = _chosen(f"meteragent_{histogram}_bucket")
-    return f"histogram_quantile({share}, sum by (le) (rate({buckets}[$__rate_interval])))"
+    lately, of_a_day = (
+        f"histogram_quantile({share}, sum by (le) (rate({buckets}[{span}])))"
+        for span in ("$__rate_interval", "1d")
+    )
+    return f"({lately} >= 0 or {of_a_day})"
 
 
 def window_quantile(share: float, histogram: str, by: str) -> str:

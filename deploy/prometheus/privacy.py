@@ -10,7 +10,7 @@ ALERTS = (
         "MeterAgentBudgetRunsOut",
         "job_policy:meteragent_budget_exhaustion_seconds:min",
         "<",
-        "on (job, policy) clamp_min(max by (job, policy) (meteragent_policy_hop_seconds), 3600)",
+        "on (job, policy) clamp_min(max by (job, policy) (meteragent_policy_pace_seconds), 3600)",
         "5m",
         WARNING,
         POLICY,
@@ -18,7 +18,7 @@ ALERTS = (
         "Under {{ $labels.policy }} one meter in ten cannot pay for its next window within "
         "{{ $value | humanizeDuration }}.",
         "At the present rate the budget of a tenth of the meters is spent within the hour, or "
-        "before the next window, where windows are longer. Then "
+        "before the next window or collection, where these are rarer. Then "
         "their windows are withheld, or lose their later queries, until old spending leaves the "
         "horizon. The promise holds in any case; the data get gaps.",
         (

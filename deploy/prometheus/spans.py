@@ -1,26 +1,30 @@
-"""Rates of what moves once a window: over two windows of the policy, however long they are.
+"""Rates of what moves once a window: over twice the policy's pace, however slow that is.
 
-A counter of daily windows moves once a day: its rate over a quarter of an hour is nothing but for
-that one quarter, and a ratio of two such rates is no number. PromQL takes no range from a series:
-so each policy is looked at over the shortest of a few ranges that holds two of its hops. What is
-kept for a shorter time (15 days, unless set otherwise) is looked at as far as it goes.
+A counter of daily windows moves once a day, and so does one of quarter hours that a head-end
+collects once a day: its rate over half an hour is nothing but for that one, and a ratio of two such
+rates is no number. PromQL takes no range from a series: so each policy is looked at over the
+shortest of a few ranges that holds its pace twice. All ranges are looked at, whatever the pace: so
+the long ones only at some 300 moments each, or a rule would read millions of samples every time.
+Where windows are of months Prometheus must keep as much: what it keeps for a shorter time (15 days,
+unless set otherwise) is looked at as far as it goes, and is nothing for half of each month.
 """
 
-HOP = "meteragent_policy_hop_seconds"
-HOUR, DAY, WEEK = 3600, 86_400, 604_800
-SHORTEST = 900
-SPANS = ((HOUR, "2h"), (DAY, "2d"), (WEEK, "2w"))
-"""Hops of so many seconds at most, and over what."""
-LONGEST = "62d"
+PACE = "meteragent_policy_pace_seconds"
+SHORTEST, HOUR = 900, 3600
+DAY, DAYS, WEEK = 25 * HOUR, 48 * HOUR, 169 * HOUR
+"""Where clocks change, a day or a week is an hour longer."""
+SPANS = ((HOUR, "2h"), (DAY, "2d:10m"), (DAYS, "4d:20m"), (WEEK, "14d:1h"))
+"""Paces of so many seconds at most, over what, and how far its moments are apart."""
+LONGEST = "62d:6h"
 
 
-def of_windows(counter: str, shortest: str, hop: str = HOP) -> str:
-    """The rate per second of a counter of windows; over `shortest` where they are short."""
-    classes = [f"rate({counter}[{shortest}]) and on (job, instance, policy) {hop} <= {SHORTEST}"]
+def of_windows(counter: str, shortest: str, pace: str = PACE) -> str:
+    """The rate per second of a counter of windows; over `shortest` where these are short."""
+    classes = [f"rate({counter}[{shortest}]) and on (job, instance, policy) {pace} <= {SHORTEST}"]
     above = SHORTEST
     for most, span in SPANS:
-        between = f"{hop} > {above} <= {most}"
+        between = f"{pace} > {above} <= {most}"
         classes.append(f"rate({counter}[{span}]) and on (job, instance, policy) {between}")
         above = most
-    classes.append(f"rate({counter}[{LONGEST}]) and on (job, instance, policy) {hop} > {above}")
+    classes.append(f"rate({counter}[{LONGEST}]) and on (job, instance, policy) {pace} > {above}")
     return " or ".join(f"({one})" for one in classes)

@@ -11,8 +11,14 @@ from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load, refuse_unreadable
 from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
+from meteragent.explain.words import time_text
+from meteragent.formats import fast
 from meteragent.formats.mapped import message_decoder
 from meteragent.stream.meters import lookalikes
+from meteragent.stream.trail import read_back
+
+PLANNED, MANY = 200_000, 100_000
+"""Readings a second and core, and meters, as deploy/operations.md plans with them."""
 
 
 def run(arguments: Namespace) -> Exit:
@@ -23,6 +29,8 @@ def run(arguments: Namespace) -> Exit:
     for policy in config.policy:
         _warn(policy.name, advice.of_grid(policy.guarantee))
         _warn(policy.name, advice.of_joint(policy.policy))
+    sys.stdout.write(_replay(config))
+    sys.stdout.write(f"records: read by {fast.way()}\n")
     if not arguments.offline:
         sys.stdout.write(
             f"{config.kafka.input}: readings are taken from the partition that "
@@ -31,6 +39,18 @@ def run(arguments: Namespace) -> Exit:
     checks = OFFLINE if arguments.offline else (*OFFLINE, *ONLINE)
     codes = [_code(what, check, config) for what, check in checks]
     return next(filter(None, codes), Exit.OK)
+
+
+def _replay(config: Config) -> str:
+    """What a restart takes, of the policy of which it takes the most."""
+    policy = max(config.policies, key=lambda one: read_back(one) / one.interval)
+    back = read_back(policy)
+    readings = -(-back // policy.interval)
+    seconds = readings * MANY // PLANNED
+    return (
+        f"a restart reads back at most {time_text(back)}: {readings:,} readings of a meter, and of "
+        f"{MANY:,} meters in {time_text(seconds * 1000)} at {PLANNED:,} a second\n"
+    )
 
 
 def _topics(config: Config) -> None:

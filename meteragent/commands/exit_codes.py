@@ -8,6 +8,7 @@ from typing import Self
 
 from meteragent.errors import (
     AccountsAstray,
+    BatchRefused,
     BrokerRefused,
     ConfigRefused,
     FileRefused,
@@ -69,6 +70,7 @@ CODES: tuple[tuple[type[BaseException], Exit], ...] = (
     (Superseded, Exit.SUPERSEDED),
     (ForeignCommit, Exit.TOPICS),
     (TopicReplaced, Exit.TOPICS),
+    (BatchRefused, Exit.DATA),
     (InputDamaged, Exit.DATA),
     (FileRefused, Exit.FILE),
     (BrokenPipeError, Exit.PIPE),

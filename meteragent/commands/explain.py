@@ -13,8 +13,8 @@ from meteragent.commands.settings import settings
 from meteragent.config import Config
 from meteragent.config.choice import choice
 from meteragent.explain.document import EXPLANATION_SCHEMA, Answer, Choice, Explanation, Seen
-from meteragent.explain.explain import HABIT, explain
-from meteragent.explain.words import factor, listed, protects, significant
+from meteragent.explain.explain import HABIT, WEEK, explain
+from meteragent.explain.words import factor, listed, share_text, significant
 
 ERRORS = ("noise", "error", "at minimum", "90 %", "at minimum", "bits", "times", "plus")
 MEASURES = (
@@ -22,6 +22,11 @@ MEASURES = (
     "within, in the middle of the range and at its minimum. Bits, times and plus bound what one "
     "answer adds to any adversary's knowledge of the level: times multiplies a chance of success, "
     "plus is added to it."
+)
+RIGHT = (
+    "At most, where no reading is missing: of somebody who knows all else in the home, and says "
+    "whether it ran, once or on every one of these days. Guessing is right in 50 %. Budgets come "
+    "back, and habits add up."
 )
 
 
@@ -58,6 +63,8 @@ def text(explained: Explanation, width: int) -> str:
         ["What the budget covers", *wrap(explained.spending.sentence, width)],
         ["Odds by which loads can be told", *table(_loads(explained), width)],
         *(wrap(line, width) for line in _notes(explained.loads)),
+        ["How often the best attacker is right", *table(_rights(explained.loads), width)],
+        wrap(RIGHT, width),
         *(wrap(f"Warning: {warning}", width) for warning in explained.warnings),
     ]
     return "\n\n".join("\n".join(lines) for lines in blocks)
@@ -69,7 +76,7 @@ def _chosen(choice: Choice | None, width: int) -> Iterator[list[str]]:
         return
     what = f"The preset {choice.preset} is to hide {choice.hides}. {choice.why}"
     yield ["Why these numbers", *wrap(what, width)]
-    yield wrap(choice.evidence, width)
+    yield wrap(choice.evidence, width, break_on_hyphens=False)  # it names a command
     if choice.changed:
         changed = listed(choice.changed)
         yield wrap(f"Set otherwise here, so that this is no evidence any more: {changed}.", width)
@@ -126,14 +133,11 @@ def _notes(loads: tuple[Seen, ...]) -> Iterator[str]:
     if any(seen.capped for seen in loads):
         yield "* as much as the budget lets all releases tell of it."
     yield "No gaps: where no reading is missing. All else holds whichever are missing."
-    bounded = [seen for seen in loads if protects(seen.habit.log_odds)]
-    told = []
-    if bounded:
-        bounds = (f"{factor(seen.habit.log_odds)} ({seen.load})" for seen in bounded)
-        told.append(f"tell up to {', '.join(bounds)}")
-    if others := [seen.load for seen in loads if seen not in bounded]:
-        told.append(f"leave no bound that protects for {listed(others)}")
-    yield (
-        f"Budgets come back: of a habit of every day, {HABIT} days without a gap "
-        f"{', and '.join(told)}."
-    )
+
+
+def _rights(loads: tuple[Seen, ...]) -> Iterator[Row]:
+    """Of a load once, and of the same as a habit."""
+    yield ("load", "once", f"on {WEEK} days", f"on {HABIT} days")
+    for seen in loads:
+        right = seen.right
+        yield (seen.load, *map(share_text, (right.once, right.week, right.month)))

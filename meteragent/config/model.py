@@ -74,7 +74,9 @@ class AgentSettings(Settings):
         default="500ms",
     )
     max_batch: Batch = setting(
-        "The most records of a partition that are worked on at once.", default=5000
+        "About how many records are worked on at once: whole batches, as senders made them, until "
+        "there are so many.",
+        default=5000,
     )
     max_meters: Many = setting(
         "The most meters of a partition; records of further ones are rejected, so that made-up "

@@ -26,13 +26,21 @@ class Evidence(Settings):
     """What is known to whom nothing but the secret is hidden; completes "an attacker who"."""
     goal: Text
     """What counts as success; a sentence without its subject, too."""
+    contest: Text
+    """The event of which the releases tell most."""
     success: Exact
-    """The share of attempts that succeeded."""
-    low: Exact
-    high: Exact
-    """Where that share lies, with 95 % confidence."""
+    """In which share of cases the best attacker succeeds: worked out, rounded up."""
+    most: Exact
+    """The same for the case that shows most."""
     chance: Exact
     """The share that guessing without any release would get."""
+    habit: Text
+    """What adds up over a week and over four."""
+    week: Exact
+    weeks: Exact
+    """In which share of cases the best attacker succeeds then, of one week and of four."""
+    guessed: Exact
+    """The share that guessing would get of it."""
     error: Power
     """The expected error of one release."""
     source: Text
@@ -40,23 +48,26 @@ class Evidence(Settings):
 
     @model_validator(mode="after")
     def _is_coherent(self) -> "Evidence":
-        if not 0 <= self.low <= self.success <= self.high <= 1 or not 0 <= self.chance <= 1:
+        shares = (self.chance, self.success, self.most, self.guessed, self.week, self.weeks)
+        if not self.success <= self.most or not all(0 <= share <= 1 for share in shares):
             raise InvalidSetting(
-                "success", "is not between low and high, in shares of 1", 'write for example "0.02"'
+                "success", "is no share of 1, or more than most", 'write for example "0.02"'
             )
         return self
 
     @property
     def words(self) -> str:
         """What it shows, in one sentence."""
-        measured = (
-            f"An attacker who {self.attack} {self.goal} in {_percent(self.success)} of cases "
-            f"({_percent(self.low)} to {_percent(self.high)} with 95 % confidence; guessing: "
-            f"{_percent(self.chance)}). One release is off by {power_text(self.error)} on average."
+        found = (
+            f"An attacker who {self.attack} {self.goal} in at most {_percent(self.success)} of "
+            f"cases ({self.contest}; in the plainest case {_percent(self.most)}; guessing: "
+            f"{_percent(self.chance)}). What people do every day adds up ({self.habit}): in a week "
+            f"{_percent(self.week)}, in four {_percent(self.weeks)}, guessing "
+            f"{_percent(self.guessed)}. One release is off by {power_text(self.error)} on average."
         )
         if self.source == PROVISIONAL:
-            return f"{measured} These numbers are provisional: reasoned, not simulated yet."
-        return f"{measured} Measured by `{self.source}`."
+            return f"{found} These numbers are provisional: reasoned, not worked out yet."
+        return f"{found} Worked out by `{self.source}`."
 
 
 class Preset(Settings):

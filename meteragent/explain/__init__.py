@@ -4,6 +4,8 @@ guarantee   what a policy promises, per release and per horizon, worded once
 leakage     what a release tells at most
 reader, bills    what a reader makes of releases for free: guesses, likelihoods, sums
 loads       everyday loads, and how well all releases together can tell them
+advantage   how often the best attacker is right who holds several stories, exactly
+habits      the same of everyday loads, once and as habits
 document    what is said of a policy
 explain     a policy -> this document: numbers, and sentences that say what they mean
 advice      what is doubtful about a policy

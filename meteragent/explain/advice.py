@@ -2,18 +2,24 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from math import log
 
 from meteragent.explain.document import Answer, Promised, Seen, Spending
 from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.loads import TV, told_better
-from meteragent.explain.words import at_most, listed, power_text, protects, time_text, watts_text
+from meteragent.explain.words import (
+    listed,
+    power_text,
+    protects,
+    share_text,
+    time_text,
+    watts_text,
+)
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.terms import JOINT
 from meteragent.privacy.units import format_watts
 
-DOUBTFUL = 10.0
-"""Odds by which a film is as good as named, where that is what should be hidden."""
+TOLD = 0.75
+"""Right in more cases is what nobody would call hidden: of four, three."""
 HOUR = 3_600_000
 FINER = (2, 4, 5, 10, 20, 25, 40)
 """Parts of a level that are written with few digits; noise of which one answer in ten is no longer
@@ -37,16 +43,19 @@ def of_grid(guarantee: Guarantee) -> Iterator[str]:
 
 def of_odds(guarantee: Promised, loads: tuple[Seen, ...]) -> Iterator[str]:
     """Where people are easier to see through than they may think, even if no reading is missing."""
-    tv = next(seen.without_gaps for seen in loads if seen.load == TV.name)
-    if tv.log_odds > log(DOUBTFUL):
+    tv = next(seen for seen in loads if seen.load == TV.name)
+    if tv.right.once > TOLD:
         yield (
-            "A TV programme of an hour is hidden badly: its odds change "
-            f"{at_most(tv.log_odds)}. Take a smaller epsilon or longer windows if films are to be "
-            "hidden."
+            "A TV programme of an hour is hidden badly: the best attacker is right in up to "
+            f"{share_text(tv.right.once)} of cases. Take a smaller epsilon or longer windows if "
+            "films are to be hidden."
         )
-    shown = [seen.load for seen in loads if not protects(seen.without_gaps.log_odds)]
+    shown = [seen.load for seen in loads if seen.right.once > TOLD and seen is not tv]
     if shown:
-        yield f"Not hidden to speak of: {listed(shown)}."
+        yield (
+            f"Not hidden to speak of: {listed(shown)}. Of a single one the best attacker is right "
+            "in more than three cases of four."
+        )
     if not protects(guarantee.one_release.log_odds):
         yield "One release alone leaves no bound that protects. Take a smaller epsilon."
     elif not protects(guarantee.one_horizon.log_odds):

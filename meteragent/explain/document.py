@@ -46,6 +46,9 @@ class Promised:
     """All releases of a stretch of `horizon_ms` that starts or ends with a window."""
     any_horizon: Bound
     """All releases of any stretch of `horizon_ms`: it can touch one window more."""
+    guess: float
+    """By how much one release multiplies the chance to name the right one of any number of
+    stories at most, whose readings lie within `apart` of one another."""
     horizon_ms: int
     window_per_watt: str
     """The loss of one window's release, exactly."""
@@ -137,6 +140,20 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True)
+class Success:
+    """How often the best attacker is right at most who says whether a load ran; guessing: in half.
+
+    Where no reading is missing, and all else in the home is known.
+    """
+
+    once: float
+    week: float
+    """If it ran on each of 7 days, or on none."""
+    month: float
+    """On each of 30 days, or on none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """How well all releases together can tell whether a load ran."""
 
@@ -152,6 +169,7 @@ class Seen:
     """The same where no reading is missing."""
     habit: Bound
     """The same where no reading is missing, if it runs every day, after 30 days."""
+    right: Success
 
 
 @dataclass(frozen=True, slots=True)

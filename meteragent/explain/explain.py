@@ -19,9 +19,11 @@ from meteragent.explain.document import (
     Part,
     Seen,
     Spending,
+    Success,
     Together,
 )
 from meteragent.explain.guarantee import Guarantee
+from meteragent.explain.habits import told
 from meteragent.explain.leakage import bits
 from meteragent.explain.loads import EVERYDAY, Everyday, traces
 from meteragent.explain.words import listed, span_text, time_text
@@ -32,7 +34,7 @@ from meteragent.privacy.query import NAMED
 from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT
 
-HABIT = 30
+WEEK, HABIT = 7, 30
 """Days of a habit whose traces are added up."""
 MONTH = 30 * 86_400_000
 
@@ -180,4 +182,5 @@ def _seen(load: Everyday, policy: Policy) -> Seen:
         left.capped,
         Bound.of(whole.together),
         Bound.of(habit.together),
+        Success(*(told(load, policy, days) for days in (1, WEEK, HABIT))),
     )

@@ -17,12 +17,21 @@ Claims 2 and 6 of `mechanism.md` are the proofs.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
+from math import prod
 from operator import attrgetter
 
+from meteragent.explain.advantage import filled, filled_together
 from meteragent.explain.document import Bound, Promised
-from meteragent.explain.words import at_most, listed, power_text, time_text, window_text
-from meteragent.privacy.exact import epsilon_at, per_watt_text
+from meteragent.explain.words import (
+    at_most,
+    listed,
+    power_text,
+    significant,
+    time_text,
+    window_text,
+)
+from meteragent.privacy.exact import NANO, epsilon_at, per_watt_text
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.terms import JOINT
 
@@ -86,6 +95,19 @@ class Guarantee:
         return sum((one.epsilon(loss(one)) for one in every), Decimal(0))
 
     @property
+    def guess(self) -> float:
+        """By how much one release multiplies a guess among stories within the radius, at most."""
+        policy, resolution = self.policy, float(self.policy.domain.resolution)
+        levels, asked = policy.domain.levels_apart(self.radius), policy.questions
+        rates = [resolution * one.nano / NANO for one in asked]
+        if policy.noise == JOINT:
+            return filled_together(levels, rates[0], len(asked))
+        return prod(
+            filled(levels, rate) ** one.query.outputs(policy.slots)
+            for one, rate in zip(asked, rates, strict=True)
+        )
+
+    @property
     def words(self) -> str:
         """Who learns how much at most, for people."""
         return " ".join(self._bounds_in_words())
@@ -99,6 +121,7 @@ class Guarantee:
             one_release=self._bound(self.window),
             one_horizon=self._bound(self.horizon),
             any_horizon=self._bound(self.any_horizon),
+            guess=self.guess,
             horizon_ms=self.policy.horizon,
             window_per_watt=per_watt_text(self.window),
             horizon_per_watt=per_watt_text(self.horizon),
@@ -146,6 +169,11 @@ class Guarantee:
         one, aligned, any_other = (
             f"exp({per_watt_text(nano)} x W)"
             for nano in (self.window, self.horizon, self.any_horizon)
+        )
+        yield (
+            "Of any number of stories whose readings lie within "
+            f"{power_text(self.apart)} of one another, one release makes nobody name the right one "
+            f"more than {significant(self.guess, ROUND_CEILING)} times as often as before."
         )
         yield (
             "That holds whatever they know besides and however they reckon, unless they hold the "

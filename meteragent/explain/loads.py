@@ -5,6 +5,7 @@ theirs: the home with it is reached from the home without it by switching on one
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from meteragent.explain.guarantee import most_spent
 from meteragent.explain.leakage import Load
@@ -85,6 +86,7 @@ def traces(load: Everyday, policy: Policy, held: int, *, days: int = 1, carried:
     return Traces(by_query, together, capped)
 
 
+@lru_cache(maxsize=1024)
 def _alone(part: Load, policy: Policy, held: int, carried: int) -> dict[str, float]:
     """What the releases of each query tell, seen alone."""
     return {

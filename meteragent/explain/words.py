@@ -30,6 +30,11 @@ def at_most(log_odds: float) -> str:
     return "without a bound that protects"
 
 
+def share_text(share: float) -> str:
+    """`52.1 %`, rounded up, so that what is said always holds."""
+    return f"{(Decimal(share) * 100).quantize(Decimal('0.1'), ROUND_CEILING).normalize():f} %"
+
+
 def watts_text(watts: float) -> str:
     """Three digits of a power."""
     return f"{significant(watts)} W"

@@ -7,9 +7,9 @@ agent that starts later fences us: then our next transaction fails, and nothing 
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from aiokafka import AIOKafkaProducer, ConsumerRecord, TopicPartition
+from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import IllegalOperation, ProducerFenced
 
@@ -17,6 +17,7 @@ from meteragent.config import Config
 from meteragent.errors import NotDrained
 from meteragent.kafka import restore, topics
 from meteragent.kafka.clients import Clients
+from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.handover import Shared
 from meteragent.kafka.outbox import Outbox, send_all
 from meteragent.kafka.owner import Bond, Layout
@@ -55,16 +56,17 @@ class Held:
         await self.producer.commit_transaction()
         self.position = position
 
-    async def records(self, until: int) -> AsyncIterator[list[ConsumerRecord]]:
-        """Those of the input from the position on."""
-        reader = self.shared.clients.consumer()
+    async def fetched(self, until: int) -> AsyncIterator[Fetched]:
+        """The input from the position on."""
+        most = self.shared.config.agent.max_batch
+        reader = self.shared.clients.input()
         try:
             await reader.start()
             reader.assign([self.source])
             reader.seek(self.source, self.position.offset)
             while await reader.position(self.source) < until:
-                for some in (await reader.getmany(self.source, timeout_ms=100)).values():
-                    yield [record for record in some if record.offset < until]
+                for some in (await reader.getbatches(timeout_ms=100, max_records=most)).values():
+                    yield replace(some, until=until)
         finally:
             await self.shared.clients.close(reader)
 

@@ -21,6 +21,7 @@ from aiokafka.protocol.metadata import MetadataRequest
 
 from meteragent.config.kafka import Kafka, Security
 from meteragent.errors import BrokerRefused, BrokerUnreachable
+from meteragent.kafka.fetch import InputConsumer
 
 BATCH_BYTES = 256 * 1024  # larger ones are no faster, and stay far below a topic's limit
 FETCH_BYTES = 1024 * 1024
@@ -76,18 +77,24 @@ class Clients:
 
     def consumer(self, **options: Any) -> AIOKafkaConsumer:  # noqa: ANN401 - aiokafka's own
         """A consumer that reads what is committed, in bounded portions, and never skips."""
-        return AIOKafkaConsumer(
+        return AIOKafkaConsumer(**self._reading(), **options)
+
+    def input(self, **options: Any) -> InputConsumer:  # noqa: ANN401 - aiokafka's own
+        """The same, for whole batches."""
+        return InputConsumer(**self._reading(), **options)
+
+    def _reading(self) -> Options:
+        return {
             **connection(self.kafka),
-            isolation_level="read_committed",
-            enable_auto_commit=False,
-            auto_offset_reset="none",
-            max_partition_fetch_bytes=FETCH_BYTES,
-            fetch_max_bytes=8 * FETCH_BYTES,
-            fetch_max_wait_ms=100,
-            metadata_max_age_ms=METADATA_MS,
-            retry_backoff_ms=RETRY_MS,
-            **options,
-        )
+            "isolation_level": "read_committed",
+            "enable_auto_commit": False,
+            "auto_offset_reset": "none",
+            "max_partition_fetch_bytes": FETCH_BYTES,
+            "fetch_max_bytes": 8 * FETCH_BYTES,
+            "fetch_max_wait_ms": 100,
+            "metadata_max_age_ms": METADATA_MS,
+            "retry_backoff_ms": RETRY_MS,
+        }
 
     def producer(self, transactional_id: str | None) -> AIOKafkaProducer:
         """A producer; one with a transactional id fences every former one of that id."""

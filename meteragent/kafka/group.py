@@ -56,7 +56,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         self._leaving: list[Worker] = []
         self._tick_at = 0.0
         kafka = config.kafka
-        self._consumer = clients.consumer(
+        self._consumer = clients.input(
             group_id=kafka.group,
             partition_assignment_strategy=[SteadyAssignor],
             session_timeout_ms=kafka.session_timeout,
@@ -207,13 +207,13 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         wait = min(POLL_MS, max(1, self._config.agent.commit_interval // 4))
         while not self._ending.is_set():
             sought = {source: worker.sought for source, worker in self.workers.items()}
-            polling = self._consumer.getmany(timeout_ms=wait, max_records=most)
+            polling = self._consumer.getbatches(timeout_ms=wait, max_records=most)
             found = await unless(self._ending, polling)
             if found is None:  # what it may have read is gone, and no tick must pass over it
                 return
-            for source, records in found.items():
+            for source, fetched in found.items():
                 if source in self.workers:
-                    await self.workers[source].take(records, sought.get(source))
+                    await self.workers[source].take(fetched, sought.get(source))
             await self._look_after()
             self.polled = self._now()
 

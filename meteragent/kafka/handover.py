@@ -10,7 +10,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 
 from meteragent.config import Config
 from meteragent.formats.encoder import Encoder
-from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
+from meteragent.formats.forms import ReleaseEncoder
 from meteragent.formats.mapped import message_decoder
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.intake import Intake
@@ -18,6 +18,7 @@ from meteragent.kafka.loop import Clock
 from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.owner import Bond, Claim
 from meteragent.kafka.ownership import Ownership
+from meteragent.kafka.unpack import Unpacker
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.homes import Homes
 from meteragent.stream.meters import normal
@@ -47,9 +48,9 @@ class Shared:
     encoder: ReleaseEncoder = field(default_factory=Encoder)
 
     @cached_property
-    def decoder(self) -> MessageDecoder:
-        """What reads messages, as the configuration's input says."""
-        return message_decoder(self.config.mapping)
+    def unpacker(self) -> Unpacker:
+        """What reads batches, of messages as the configuration's input says."""
+        return Unpacker(message_decoder(self.config.mapping))
 
     @cached_property
     def claim(self) -> Claim:
@@ -84,7 +85,7 @@ class Shared:
 
     def intake(self, source: TopicPartition, pipeline: Pipeline) -> Intake:
         """What takes records of a partition in, for a pipeline that is restored."""
-        return Intake(source, pipeline, self.decoder, self.encoder, self.config.outputs, self.tell)
+        return Intake(source, pipeline, self.unpacker, self.encoder, self.config.outputs, self.tell)
 
 
 @dataclass(slots=True)

@@ -2,15 +2,17 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from aiokafka import ConsumerRecord, TopicPartition
+from aiokafka import TopicPartition
 
 from meteragent.formats.encoder import reject_document
-from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
+from meteragent.formats.forms import ReleaseEncoder
+from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.outbox import Outbox
+from meteragent.kafka.unpack import Unpacker
 from meteragent.stream.pipeline import Pipeline, Position
 from meteragent.stream.releases import Document, Step, stages
 from meteragent.watch.events import BatchTaken, Listener, WindowsDecided
@@ -33,7 +35,7 @@ class Intake:
         self,
         source: TopicPartition,
         pipeline: Pipeline,
-        decoder: MessageDecoder,
+        unpacker: Unpacker,
         encoder: ReleaseEncoder,
         outputs: Mapping[str, str],
         tell: Listener,
@@ -44,7 +46,7 @@ class Intake:
         """The record that it is to be fed next."""
         self._source = source
         self._tell = tell
-        self._decoder = decoder
+        self._unpacker = unpacker
         self._encoder = encoder
         self._outputs = outputs
         self._outbox = Outbox()
@@ -66,19 +68,17 @@ class Intake:
         self._forgotten = True
         self._outbox = Outbox()
 
-    async def take(self, records: Sequence[ConsumerRecord]) -> None:
+    async def take(self, fetched: Fetched) -> None:
         """Feed records. An exception leaves the state in pieces: it must be forgotten.
 
         Precondition: not `busy`.
         """
         async with self._whole:
-            readings = self._decoder.decode(
-                [r.value for r in records],
-                [r.offset for r in records],
-                [r.timestamp for r in records],
-            )
-            self.next = readings.next_offset
-            await self._collect(self.pipeline.feed(readings), partial(self._account_for, records))
+            readings = self._unpacker.columns(fetched)
+            if readings is not None:
+                self.next = readings.next_offset
+                taken = partial(self._account_for, len(readings.offsets) + len(readings.rejects))
+                await self._collect(self.pipeline.feed(readings), taken)
 
     def pass_time(self, now: int) -> None:
         """Let the wall clock close windows, once that is committed.
@@ -150,7 +150,7 @@ class Intake:
             self._before = None
             self._taken()
 
-    def _account_for(self, records: Sequence[ConsumerRecord]) -> None:
+    def _account_for(self, records: int) -> None:
         counts = self.pipeline.counted()
         self._outbox.rejects += [
             (b"", reject_document(self._source.topic, self._source.partition, reject), None)
@@ -159,7 +159,7 @@ class Intake:
         self._tell(
             BatchTaken(
                 self._source.partition,
-                len(records),
+                records,
                 counts.tally.accepted,
                 counts.tally.late,
                 counts.tally.duplicate,

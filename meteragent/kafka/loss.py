@@ -74,11 +74,9 @@ def _is_lost(one: Held) -> bool:
 async def _last_released(one: Held, now: int) -> int:
     """No window that ends later was released before the loss."""
     pipeline = one.shared.pipeline(one.source.partition, one.position)
-    async for records in one.records(one.position.processed):
-        readings = one.shared.decoder.decode(
-            [r.value for r in records], [r.offset for r in records], [r.timestamp for r in records]
-        )
-        for _ in pipeline.feed(readings):
+    async for fetched in one.fetched(one.position.processed):
+        readings = one.shared.unpacker.columns(fetched)
+        for _ in pipeline.feed(readings) if readings else ():
             pass
     return now if one.lost else max([pipeline.clock, *(at for _, at in one.position.ticks)])
 

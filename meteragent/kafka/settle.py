@@ -52,8 +52,8 @@ async def settle(one: Held, owner: Owner, now: int) -> tuple[Position, Bond]:
     first = Outbox(reserved={OWNER: owner.record()})
     await one.commit(first, one.position, bond(owner, one.kept.end))
     end = (await shared.consumer.end_offsets([one.source]))[one.source]
-    async for records in one.records(end):
-        await intake.take(records)
+    async for fetched in one.fetched(end):
+        await intake.take(fetched)
         await _commit_all(one, intake)
     intake.pass_time(now)
     await _commit_all(one, intake)

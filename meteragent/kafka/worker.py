@@ -8,12 +8,13 @@ has fenced this producer first, so the next transaction fails, and with it goes 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 
-from aiokafka import ConsumerRecord, TopicPartition
+from aiokafka import TopicPartition
 
 from meteragent.kafka.clock import LastFetch
+from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Sent, send_all
@@ -192,8 +193,8 @@ class Worker:
 
     # Take in: records, and the passing of time.
 
-    async def take(self, records: Sequence[ConsumerRecord], sought: object) -> None:
-        """Feed records of a poll that began when `sought` was the last seek.
+    async def take(self, fetched: Fetched, sought: object) -> None:
+        """Feed what came of a poll that began when `sought` was the last seek.
 
         If there was another seek since, nobody knows from where they were read: they might
         leave a gap, or come twice. So they are read again.
@@ -205,7 +206,7 @@ class Worker:
             self._go_on()
         elif self.on(Event.RECORDS):
             try:
-                await intake.take(records)
+                await intake.take(fetched)
             except Exception as error:  # noqa: BLE001 - one partition's trouble is its own
                 if self.intake is intake:
                     self.fail(error)

@@ -7,6 +7,32 @@ Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
+SPARE = 16
+"""What grows gets room for a sixteenth more."""
+
+
+def roomy(had: int, needed: int) -> int:
+    """How many rows to make room for."""
+    return max(needed, had + had // SPARE)
+
+
+def lengthen(owner: object, name: str, rows: int, value: int) -> None:
+    """Let an array that is somebody's attribute have so many rows; new ones hold this value.
+
+    It grows where it is: large memory is moved by the page, and nothing is copied. Only where
+    somebody else looks at it, it has to be.
+    """
+    had = len(getattr(owner, name))
+    shape = (rows, *getattr(owner, name).shape[1:])
+    try:
+        getattr(owner, name).resize(shape)
+    except ValueError:
+        longer = np.empty(shape, dtype=getattr(owner, name).dtype)
+        longer[:had] = getattr(owner, name)
+        setattr(owner, name, longer)
+    getattr(owner, name)[had:] = value
+
+
 def put_first(
     flat: NDArray[np.signedinteger], cells: Integers, values: NDArray[np.signedinteger]
 ) -> None:

@@ -22,13 +22,12 @@ from collections.abc import Callable
 import numpy as np
 
 from meteragent.errors import InvalidSetting, NotExact
-from meteragent.privacy.arrays import Integers, alike
+from meteragent.privacy.arrays import Integers, alike, lengthen, roomy
 from meteragent.privacy.terms import MOST_BUDGET, REACH_BACK, Terms
 
 NEVER = -(2**62)
 """Head and `released_until` of an account without a release: before every time there is."""
 AT_ONCE = 8192  # accounts, so that temporaries stay in the processor's cache
-SPARE = 4  # a fleet that grows gets room for a quarter more
 
 
 class Ledger:
@@ -61,13 +60,11 @@ class Ledger:
         """Make room for at least this many accounts; those not asked for yet are empty."""
         had = len(self)
         if accounts > had:
-            room = max(accounts, had + had // SPARE)
-            self.buckets = _longer(self.buckets, room)
-            self.head = _longer(self.head, room)
-            self.spent = _longer(self.spent, room)
-            self.released_until = _longer(self.released_until, room)
-            self.head[had:] = self.released_until[had:] = NEVER
-            self.buckets[had:accounts] = 0  # asks the system for memory now, not in a charge
+            room = roomy(had, accounts)
+            lengthen(self, "buckets", room, 0)
+            lengthen(self, "spent", room, 0)
+            lengthen(self, "head", room, NEVER)
+            lengthen(self, "released_until", room, NEVER)
 
     def charge(self, accounts: Integers, starts: Integers) -> Integers:
         """Pay for one window per account; answer how many leading queries each may release.
@@ -247,12 +244,6 @@ class Ledger:
 def full(kind: np.dtype[np.signedinteger], unit: int) -> int:
     """The entry of a bucket that spent as much as this or more, which is beyond any budget."""
     return min(np.iinfo(kind).max, -(-MOST_BUDGET // unit))
-
-
-def _longer(column: Integers, length: int) -> Integers:
-    longer = np.zeros((length, *column.shape[1:]), dtype=column.dtype)
-    longer[: len(column)] = column
-    return longer
 
 
 def _integers(name: str, values: Integers) -> Integers:

@@ -143,10 +143,16 @@ def parsed(records: Sequence[bytes]) -> Iterator[tuple[list[int], list[Ring]]]:
         yield members, _rings(before, [records[member] for member in members])
 
 
-def behind(record: bytes) -> bytes:
-    """What stands behind the account in a record."""
-    before = record[: _length_before(record)]
-    return record[_layout(len(before), _shapes(before)).itemsize :]
+def behind(records: Sequence[bytes]) -> list[bytes]:
+    """What stands behind the account in each of these records."""
+    lengths: dict[bytes, int] = {}
+    tails = []
+    for record in records:
+        before = record[: _length_before(record)]
+        if before not in lengths:
+            lengths[before] = _layout(len(before), _shapes(before)).itemsize
+        tails.append(record[lengths[before] :])
+    return tails
 
 
 def _by_shape(records: Sequence[bytes]) -> Iterator[tuple[bytes, list[int]]]:

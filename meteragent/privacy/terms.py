@@ -150,4 +150,13 @@ class Share:
     @property
     def mark(self) -> int:
         """Its name as a number: the first eight bytes of its BLAKE2b, little endian."""
-        return int.from_bytes(blake2b(self.name.encode(), digest_size=8).digest(), "little")
+        return _mark(self.name)
+
+    @property
+    def mark_of_open(self) -> int:
+        """The same for its open panes: no policy is called so."""
+        return _mark(f"{self.name}\0open")
+
+
+def _mark(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")

@@ -22,6 +22,7 @@ branch      one policy: who pays, what is released
 cohort      the meters that have the same policies, and their accounts
 residents   which meters are here, and which have no business here
 position    how far a partition has come
+trail       which records were written long ago
 pipeline    one partition's readings in, releases and ledger records out
 partition   what happens to a partition, and what is then to be done, as a table
 """

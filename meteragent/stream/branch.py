@@ -16,8 +16,11 @@ from meteragent.stream.fold_record import Folded, FoldShape
 from meteragent.stream.folds import Contents, Decided, Folds, some_of
 from meteragent.stream.meters import Assigned
 from meteragent.stream.panes import Store
+from meteragent.stream.pieces import as_bytes, as_numbers
 from meteragent.stream.releases import Releases, Withheld
 
+_INT64 = np.dtype(np.int64)
+_TIME = _INT64.itemsize
 _COLUMNS = 4  # of a meter besides its slots and buckets: head, spent, released_until, next
 
 
@@ -82,12 +85,50 @@ class Branch:
             panes = np.maximum(self.store.next[lost], self.policy.panes.newest(until))
             self.store.go_on(lost, panes)
 
+    def carried(self, rows: Integers) -> Folded:
+        """What goes there too, of rows with open panes that are not to be read again."""
+        first, slots = self.store.next[rows], self.store.open_slots
+        levels = slots.straight(rows, first)
+        panes = self.policy.panes
+        state = [as_bytes(panes.start(first)[:, np.newaxis]), as_bytes(levels)]
+        until = panes.start(first + slots.panes)
+        return Folded(self._shape_of_open, until, np.concatenate(state, axis=1))
+
+    @property
+    def _shape_of_open(self) -> FoldShape:
+        slots, (digest, _) = self.store.open_slots, self.folds.shape
+        levels = slots.length * self.policy.domain.dtype.itemsize
+        return FoldShape(self.share.mark_of_open, digest, _TIME + levels)
+
+    def reopen(self, rows: Integers, kept: list[Folded], alone: Mask) -> None:
+        """Go on with open panes that were carried; what is lost of them, say so."""
+        mine = next((one for one in kept if one.shape.mark == self.share.mark_of_open), None)
+        if mine is None:
+            return
+        lost = np.ones(len(rows), dtype=np.bool_)
+        if mine.shape == self._shape_of_open:
+            some, state = rows[alone], mine.state[alone]
+            first = self.policy.panes.newest(as_numbers(state[:, :_TIME], _INT64)[:, 0])
+            levels = as_numbers(state[:, _TIME:], self.policy.domain.dtype)
+            self.store.go_on(some, first)
+            self.store.open_slots.take_over(some, first, levels)
+            lost = ~alone
+        if lost.any():
+            self.folds.lose(rows[lost], mine.until[lost])
+
     @property
     def bytes_per_meter(self) -> int:
         """In arrays."""
         ledger = self.ledger
         account = ledger.buckets_kept * ledger.buckets.itemsize + ledger.head.itemsize * _COLUMNS
         return self.store.open_slots.bytes_per_row + self.folds.bytes_per_row + account
+
+    @property
+    def nothing(self) -> Releases:
+        """No window at all."""
+        none, values = np.empty(0, dtype=np.int64), np.empty((0, self._releaser.outputs))
+        present = np.empty((0, 0), dtype=np.bool_)
+        return Releases(self.policy, [], none, none, [], none, present, values, values)
 
     def fold(self, closed: Closed) -> Decided:
         """Fold panes that have closed into their windows; answer which of these are over."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers, run_starts
+from meteragent.privacy.arrays import Integers, alike, lengthen, roomy, run_starts
 from meteragent.privacy.billing import load_together
 from meteragent.privacy.entropy import TAG_BYTES, NoiseKey, tag
 from meteragent.privacy.ledger import Ledger
@@ -51,9 +51,7 @@ class Cohort:
             branch.grow(rows)
         tags = b"".join(map(tag, meters))
         if rows > len(self._tags):
-            room = np.empty((len(self.branches[0].store.next), TAG_BYTES), dtype=np.uint8)
-            room[:first] = self._tags[:first]
-            self._tags = room
+            lengthen(self, "_tags", roomy(len(self._tags), rows), 0)
         self._tags[first:rows] = np.frombuffer(tags, dtype=np.uint8).reshape(-1, TAG_BYTES)
         return first
 
@@ -69,15 +67,14 @@ class Cohort:
         self.move_in(meters)
         for branch in self.branches:
             branch.go_on(np.arange(len(meters)))
-        if not any(branch.folds.several for branch in self.branches):
-            return
         first = [of_meter[0] for of_meter in records]
-        for members, kept in fold_record.parsed([*map(behind, first)]):
+        for members, kept in fold_record.parsed(behind(first)):
             rows = np.array(members)
             known = np.array([first[row][:4] != FIRST_MAGIC for row in members])
             alone = np.array([len(records[row]) == 1 for row in members])
             for branch in self.branches:
                 branch.unfold(rows, kept, known, alone, clock)
+                branch.reopen(rows, kept, alone)
 
     def holdings(self) -> list[Holding]:
         """What there is, for each policy."""
@@ -108,6 +105,19 @@ class Cohort:
         accounts = self._accounts(changed)
         return Step(branch.name, releases, accounts, decided.moments, decided.dues)
 
+    def carry(self, branch: Branch, before: int, most: int) -> Step | None:
+        """Write down open panes of one of the policies that need a record from before this one.
+
+        Of so many meters at most, and of those that need the oldest. None: none does.
+        """
+        slots = branch.store.open_slots
+        rows = slots.opened_before(before)[:most]
+        if not len(rows):
+            return None
+        slots.carry(rows)
+        none = np.empty(0, dtype=np.int64)
+        return Step(branch.name, branch.nothing, self._accounts(rows), none, none)
+
     def _by_name(self, rows: Integers) -> Integers:
         return np.array(sorted(rows.tolist(), key=self.meters.__getitem__), dtype=np.int64)
 
@@ -116,8 +126,27 @@ class Cohort:
         names = [self.meters[row] for row in changed.tolist()]
         ledgers = [branch.ledger for branch in self.branches]
         records = dump(self._shares, ledgers, changed)
-        kept = [branch.kept(changed) for branch in self.branches if branch.folds.several]
-        if kept:
-            tails = fold_record.dump(kept)
+        tails = self._tails(changed)
+        if tails:
             records = [account + tail for account, tail in zip(records, tails, strict=True)]
         return list(zip(names, records, strict=True))
+
+    def _tails(self, rows: Integers) -> list[bytes]:
+        """What stands behind the accounts of rows, if anything does."""
+        carried = [branch.store.open_slots.carried(rows) for branch in self.branches]
+        if not any(mask.any() for mask in carried):
+            return self._tails_with(rows, [])
+        tails = [b""] * len(rows)
+        for some in alike(np.stack(carried).T @ (1 << np.arange(len(carried)))):
+            its = [
+                branch for branch, mask in zip(self.branches, carried, strict=True) if mask[some[0]]
+            ]
+            for row, tail in zip(some.tolist(), self._tails_with(rows[some], its), strict=False):
+                tails[row] = tail
+        return tails
+
+    def _tails_with(self, rows: Integers, carried: list[Branch]) -> list[bytes]:
+        """The same, where open panes are carried of these policies."""
+        kept = [branch.kept(rows) for branch in self.branches if branch.folds.several]
+        kept += [branch.carried(rows) for branch in carried]
+        return fold_record.dump(kept) if kept else []

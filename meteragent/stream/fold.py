@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from meteragent.privacy.arrays import Integers, counted
+from meteragent.privacy.arrays import Integers, counted, lengthen
 from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.query import Sums
 from meteragent.privacy.windows import Some
@@ -55,14 +55,12 @@ class Fold:
 
     def grow(self, rows: int) -> None:
         """Make room for so many rows."""
-        new = rows - len(self._nth)
-        if new <= 0:
+        if rows <= len(self._nth):
             return
-        self._nth = np.zeros(rows, dtype=np.int64)
-        self._until = np.concatenate([self._until, np.full(new, UNKNOWN)])
-        empty = np.zeros((new, self._columns), dtype=self._counts.dtype)
-        self._counts = np.concatenate([self._counts, empty])
-        self._heard = np.concatenate([self._heard, empty[:, : self._heard.shape[1]]])
+        lengthen(self, "_nth", rows, 0)
+        lengthen(self, "_until", rows, UNKNOWN)
+        lengthen(self, "_counts", rows, 0)
+        lengthen(self, "_heard", rows, 0)
         self._kept.grow(rows)
 
     @property

@@ -1,22 +1,30 @@
 """Open windows as bytes, and back: what stands behind a meter's account in its ledger record.
 
-Little endian; nothing, where every policy of the meter has windows that are panes. Else
+Little endian; nothing, where every policy of the meter has windows that are panes, and no pane is
+carried. Else
 
     magic    4 bytes   "fld1"
-    count    uint16    how many policies follow: those whose windows have several panes
+    count    uint16    how many pieces follow: one for each policy whose windows have several
+                       panes, and one for each whose open panes are carried for this meter
     zero     uint16
 
-then, the same for all meters of a policy:
+then of each, the same for all meters of a policy:
 
-    mark     uint64    of the policy's name: see `Share`
+    mark     uint64    of the policy's name: see `Share`; for open panes, its `mark_of_open`
     digest   uint64    the first bytes of its digest, which says what is kept, and how
     bytes    uint64    how many of them
 
-and then what is kept, in the same order:
+and then what is kept, in the same order. Of windows:
 
     until    int64     all panes ending by then are folded, in milliseconds; or never was any
     kept     bytes     counts of readings (int32), then sums (int64), minima and maxima of open
                        windows, a column each; or the slots of the last panes
+
+and of open panes:
+
+    until    int64     none behind this time holds anything, in milliseconds
+    first    int64     when the first begins that has not closed, in milliseconds
+    slots    bytes     from there on, as many as a row has: levels, or -1
 
 A window of which a part was folded under another digest is lost: it is withheld, and said to be.
 """
@@ -81,7 +89,7 @@ def _length_before(record: bytes) -> int:
     if not record:
         return 0
     count = int.from_bytes(record[4:6], "little")
-    if record[:4] != OPEN_WINDOWS or record[6:8] != b"\0\0" or not 0 < count <= MOST_RINGS:
+    if record[:4] != OPEN_WINDOWS or record[6:8] != b"\0\0" or not 0 < count <= 2 * MOST_RINGS:
         raise LedgerDamaged("what stands behind an account is of no version that is known here")
     return _HEAD.itemsize + count * _SHAPE.itemsize
 
@@ -98,9 +106,12 @@ def _kept(before: bytes, records: list[bytes]) -> list[Folded]:
     if {*map(len, records)} != {layout.itemsize}:
         raise LedgerDamaged("a ledger record is cut short or too long")
     rows = np.frombuffer(b"".join(records), dtype=layout)
-    return [
+    kept = [
         Folded(shape, rows[f"until{nth}"], rows[f"state{nth}"]) for nth, shape in enumerate(shapes)
     ]
+    if not all(_is_possible(one.until) for one in kept):
+        raise LedgerDamaged("a ledger record holds times that no window can have")
+    return kept
 
 
 def _layout(before: int, shapes: Sequence[FoldShape]) -> np.dtype[np.void]:
@@ -110,6 +121,6 @@ def _layout(before: int, shapes: Sequence[FoldShape]) -> np.dtype[np.void]:
     return np.dtype(fields)
 
 
-def is_possible(until: Integers) -> bool:
+def _is_possible(until: Integers) -> bool:
     """Whether these are times, or NEVER."""
     return bool(((until == NEVER) | (np.abs(until) < 2**60)).all())

@@ -127,7 +127,8 @@ class Folds:
         """Nothing is kept of what these rows held before these times."""
         if self._whole_from is None:
             self._whole_from = np.full(self._rows, UNKNOWN)
-        self._whole_from[rows] = self._windows.newest(until - 1) + 1
+        first = self._windows.newest(until - 1) + 1
+        self._whole_from[rows] = np.maximum(self._whole_from[rows], first)
 
     def take(self, closed: Closed) -> Decided:
         """Fold panes into their windows; answer those that are over now."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers, Mask
+from meteragent.privacy.arrays import Integers, Mask, lengthen
 from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.query import Sums
 from meteragent.stream.closed import Closed
@@ -30,11 +30,8 @@ class KeptSums:
 
     def grow(self, rows: int) -> None:
         """Make room for so many rows."""
-        shape = (rows - len(self._totals), self._columns)
-        self._totals = np.concatenate([self._totals, np.zeros(shape, dtype=np.int64)])
-        empty = np.zeros(shape, dtype=self._kind)
-        self._lowest = np.concatenate([self._lowest, empty])
-        self._highest = np.concatenate([self._highest, empty])
+        for column in ("_totals", "_lowest", "_highest"):
+            lengthen(self, column, rows, 0)
         self._last.grow(rows)
 
     def fold(
@@ -104,9 +101,7 @@ class KeptSlots:
 
     def grow(self, rows: int) -> None:
         """Make room for so many rows."""
-        shape = (rows - len(self._levels), *self._levels.shape[1:])
-        empty = np.full(shape, ABSENT, dtype=self._levels.dtype)
-        self._levels = np.concatenate([self._levels, empty])
+        lengthen(self, "_levels", rows, ABSENT)
 
     def fold(
         self,

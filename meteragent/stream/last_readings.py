@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers, Mask
+from meteragent.privacy.arrays import Integers, Mask, lengthen
 from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.fill import carried
 from meteragent.stream.closed import Closed
@@ -33,9 +33,8 @@ class LastReadings:
     def grow(self, rows: int) -> None:
         """Make room for so many rows."""
         if self._most:
-            new = rows - len(self._slots)
-            self._slots = np.concatenate([self._slots, np.zeros(new, dtype=np.int64)])
-            self._levels = np.concatenate([self._levels, np.zeros(new, dtype=self._levels.dtype)])
+            lengthen(self, "_slots", rows, 0)
+            lengthen(self, "_levels", rows, 0)
 
     def fill(
         self, closed: Closed, parts: Parts, counts: Integers, decided: Integers

@@ -3,21 +3,23 @@
 A row begins with the first pane that has not closed, `begin`, and holds as many slots as a pane
 and its wait for more take; what lies beyond is not in it yet. Slots go round in it: one stands
 where it always stands, whatever `begin` is. Of each pane the row remembers the record that first
-touched it, because the committed offset may not pass a record that an open pane needs.
+touched it, because the committed offset may not pass a record that an open pane needs: unless
+what it holds is *carried*, which is to say written down in its meter's ledger record.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers, Mask, alike, counted, put_first, stretches
-from meteragent.privacy.domain import ABSENT
+from meteragent.privacy.arrays import Integers, Mask, alike, counted, lengthen, put_first, stretches
+from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.policy import Policy
 from meteragent.stream.records import Places, Records, fill
 from meteragent.stream.strips import Strips
 
 NOT_OPEN = np.iinfo(np.int64).max
-SPARE_ROWS = 64
+CARRIED = NOT_OPEN - 2
+"""All that the pane holds is written down."""
 
 
 class OpenSlots:
@@ -30,17 +32,14 @@ class OpenSlots:
         """The most panes of one row that can be open at once."""
         self._levels = np.empty((0, self.length), dtype=policy.domain.dtype)
         self._opened = np.empty((0, self.panes), dtype=np.int64)
+        """Twice the offset of a record, and one more where older ones are carried."""
         self._opened_clock = np.empty((0, self.panes), dtype=np.int64)
 
     def grow(self, rows: int) -> None:
         """Make room for so many rows."""
-        new = rows - len(self._levels)
-        self._levels = np.concatenate(
-            [self._levels, np.full((new, self.length), ABSENT, dtype=self._levels.dtype)]
-        )
-        empty = np.full((new, self.panes), NOT_OPEN)
-        self._opened = np.concatenate([self._opened, empty])
-        self._opened_clock = np.concatenate([self._opened_clock, empty])
+        lengthen(self, "_levels", rows, ABSENT)
+        lengthen(self, "_opened", rows, NOT_OPEN)
+        lengthen(self, "_opened_clock", rows, NOT_OPEN)
 
     @property
     def bytes_per_row(self) -> int:
@@ -81,9 +80,10 @@ class OpenSlots:
             pane = pane[which] + counted(span + 1)
         cells = records.rows[which] * self.panes + pane % self.panes
         opened = self._opened.reshape(-1)
-        opens = np.flatnonzero(opened[cells] == NOT_OPEN)
+        opens = np.flatnonzero(opened[cells] >= CARRIED)
         if len(opens):
-            put_first(opened, cells[opens], records.offsets[which[opens]])
+            carried = opened[cells[opens]] == CARRIED
+            put_first(opened, cells[opens], 2 * records.offsets[which[opens]] + carried)
             clocks = self._opened_clock.reshape(-1)
             put_first(clocks, cells[opens], records.before[which[opens]])
 
@@ -135,4 +135,37 @@ class OpenSlots:
             return None
         at = int(self._opened.argmin())
         offset = int(self._opened.flat[at])
-        return None if offset == NOT_OPEN else (offset, int(self._opened_clock.flat[at]))
+        return None if offset >= CARRIED else (offset // 2, int(self._opened_clock.flat[at]))
+
+    # What is carried.
+
+    def opened_before(self, offset: int) -> Integers:
+        """The rows that need a record from before this one, those with the oldest first."""
+        first = self._opened.min(axis=1, initial=NOT_OPEN)
+        rows = np.flatnonzero(first < 2 * offset)
+        oldest: Integers = rows[np.argsort(first[rows], kind="stable")]
+        return oldest
+
+    def carry(self, rows: Integers) -> None:
+        """What these rows hold is written down, and need not be read again."""
+        opened = self._opened[rows]
+        self._opened[rows] = np.where(opened == NOT_OPEN, NOT_OPEN, CARRIED)
+
+    def carried(self, rows: Integers) -> Mask:
+        """Which of these rows hold anything that would not be read again."""
+        opened = self._opened[rows]
+        carried: Mask = ((opened % 2 == 1) & (opened != NOT_OPEN)).any(axis=1)
+        return carried
+
+    def straight(self, rows: Integers, begin: Integers) -> Levels:
+        """levels[row, slot] of rows that begin with these panes."""
+        return self.strips(rows, begin, begin).levels.reshape(len(rows), self.length)
+
+    def take_over(self, rows: Integers, begin: Integers, levels: Levels) -> None:
+        """Hold what was carried of these rows. Precondition: they hold nothing."""
+        first = np.arange(len(rows)) * self.length
+        self.go_on(Strips(self._panes, rows, begin, begin, first, levels.reshape(-1)))
+        for step in range(self.panes):
+            slots = slice(step * self._panes.slots, (step + 1) * self._panes.slots)
+            held = np.flatnonzero((levels[:, slots] != ABSENT).any(axis=1))
+            self._opened[rows[held], (begin[held] + step) % self.panes] = CARRIED

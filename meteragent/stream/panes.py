@@ -35,11 +35,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers, Mask, begins, run_starts
+from meteragent.privacy.arrays import Integers, Mask, begins, lengthen, roomy, run_starts
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.windows import Some
 from meteragent.stream.closed import Closed, Tally
-from meteragent.stream.open_slots import SPARE_ROWS, OpenSlots
+from meteragent.stream.open_slots import OpenSlots
 from meteragent.stream.order import NEVER, Course, OwnTime, Timing, largest_so_far
 from meteragent.stream.records import NONE, Records
 from meteragent.stream.strips import Panes
@@ -80,12 +80,11 @@ class Store:
     def grow(self, rows: int) -> None:
         """Make room for at least this many rows; unknown ones cost nothing but memory."""
         if rows > len(self.next):
-            room = max(rows, len(self.next) * 5 // 4 + SPARE_ROWS)
-            new = room - len(self.next)
-            self.next = np.concatenate([self.next, np.full(new, UNKNOWN)])
-            self.awaited = np.concatenate([self.awaited, np.full(new, NEVER)])
+            room = roomy(len(self.next), rows)
+            lengthen(self, "next", room, UNKNOWN)
+            lengthen(self, "awaited", room, NEVER)
+            lengthen(self, "_marked", room, 0)
             self.open_slots.grow(room)
-            self._marked = np.zeros(room, dtype=np.bool_)
 
     def go_on(self, rows: Integers, panes: Integers) -> None:
         """Take over that all panes of these rows before these have closed."""
@@ -125,9 +124,10 @@ class Store:
         yield from self._close(rows, final, NONE, Tally(), timing)
         self.next[rows] = reached
         beyond = np.flatnonzero((final < reached) & (self.awaited[rows] < reached))
-        if len(beyond):
-            rows, final = rows[beyond], final[beyond]
-            yield Closed(self._nothing, rows, final, np.full(len(rows), reached), timing)
+        for first in range(0, len(beyond), PANES_AT_ONCE):
+            some = beyond[first : first + PANES_AT_ONCE]
+            reached_by = np.full(len(some), reached)
+            yield Closed(self._nothing, rows[some], final[some], reached_by, timing)
 
     def over_before(self, record: Records) -> int:
         """Up to where the clock may come, though not beyond the record, before it is taken in.

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers
+from meteragent.privacy.arrays import Integers, lengthen
 from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import Sums, averages, rounded
@@ -37,9 +37,8 @@ class PartFold:
 
     def grow(self, rows: int) -> None:
         """Make room for so many rows."""
-        new = np.zeros((rows - len(self._sums), self._sums.shape[1]), dtype=np.int64)
-        self._sums = np.concatenate([self._sums, new])
-        self._nth = np.zeros(rows, dtype=np.int64)
+        lengthen(self, "_sums", rows, 0)
+        lengthen(self, "_nth", rows, 0)
         self._fold.grow(rows)
 
     @property

@@ -5,8 +5,9 @@
 Whoever runs a pipeline feeds it all records of a partition in order, and commits, in one
 transaction, what the steps held and the `position` after the last of them. Fed again from
 there, with the ledger records committed so far, another instance goes on as if nothing had
-happened: open panes are filled again by the same records, what was folded into windows is in
-the ledger records, and decided ones stay decided.
+happened: open panes are filled again by the same records, or are in the ledger records if their
+meters are silent (`trail`), what was folded into windows is there as well, and decided ones stay
+decided.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from meteragent.stream.readings import Readings
 from meteragent.stream.records import Records
 from meteragent.stream.releases import Step
 from meteragent.stream.residents import Residents
+from meteragent.stream.trail import Trail
 
 __all__ = ["DAWN", "START", "Assigned", "Counts", "Holding", "Pipeline", "Position"]
 
@@ -63,6 +65,7 @@ class Pipeline:
         self._clock = start.clock
         self._processed = start.offset
         self._known_until = start.processed
+        self._trail = Trail([branch.policy for branch in self._places])
         self._stage = 0
         self._ticked: list[tuple[int, int]] = []
         self._announced = list(start.ticks)
@@ -118,6 +121,7 @@ class Pipeline:
         again = last < self._known_until
         counts = Counts() if again else self.counts
         counts.rejects += readings.rejects
+        most = self._trail.note(readings)
         homes = self._residents.admit(readings, self._max_skew, counts.rejects)
         course = Course.of_tick(self._clock, self._processed)
         self._stage += 1
@@ -132,6 +136,15 @@ class Pipeline:
             self._clock = int(clocks[-1])
         self._processed = readings.next_offset
         yield from self._advance(course, self._clock)
+        if most:
+            yield from self._carry(most)
+
+    def _carry(self, most: int) -> Iterator[Step]:
+        """Write down open panes that hold the position back, of so many meters at most."""
+        for cohort, branch in self._branches():
+            step = cohort.carry(branch, self._trail.old(branch.policy), most)
+            if step is not None:
+                yield replace(step, place=self._places[branch], stage=self._stage)
 
     def _take(self, records: list[_Of], course: Course, tally: Tally) -> Iterator[Step]:
         for cohort, branch, its in records:

@@ -61,6 +61,24 @@ class Reject(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Numbered:
+    """Ids by their numbers in a list that only grows: so each is looked up once, not each time."""
+
+    names: list[str]
+    numbers: Integers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.names.__getitem__, self.numbers.tolist())
+
+    def chosen(self, these: Mask) -> "Numbered":
+        """Some of them."""
+        return Numbered(self.names, self.numbers[these])
+
+
+@dataclass(frozen=True, slots=True)
 class Readings:
     """The good records of a batch, in record order, and the bad ones.
 
@@ -68,7 +86,7 @@ class Readings:
     without a value is NaN watts: its slot stays absent.
     """
 
-    meters: list[str]
+    meters: list[str] | Numbered
     offsets: Integers
     """Where each run's record stands in its partition."""
     timestamps: Integers
@@ -99,8 +117,11 @@ class Readings:
 
     def chosen(self, runs: Mask, rejects: list[Reject], next_offset: int) -> "Readings":
         """Some of the runs, with these rejects."""
+        meters = self.meters
         return Readings(
-            list(compress(self.meters, runs.tolist())),
+            meters.chosen(runs)
+            if isinstance(meters, Numbered)
+            else list(compress(meters, runs.tolist())),
             self.offsets[runs],
             self.timestamps[runs],
             self.counts[runs],

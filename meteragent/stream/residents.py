@@ -9,7 +9,7 @@ import numpy as np
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.stream.cohort import Cohort
 from meteragent.stream.meters import longest_prefix, lookalikes
-from meteragent.stream.readings import Readings, Reason, Reject
+from meteragent.stream.readings import Numbered, Readings, Reason, Reject
 
 
 class Residents:
@@ -28,6 +28,9 @@ class Residents:
         self._max_meters = max_meters
         self._at_home = at_home
         self._homes: dict[str, int] = {}  # spelling -> row * cohorts + cohort
+        self._names: list[str] = []
+        self._homes_of_names = np.empty(0, dtype=np.int64)
+        """Of the first of these; negative where a name has none yet."""
 
     def restore(self, accounts: Mapping[str, bytes], clock: int) -> None:
         """Take over the meters that the ledger knows. Precondition: nobody is here yet.
@@ -50,7 +53,28 @@ class Residents:
             rejects.append(Reject(int(readings.offsets[run]), reason))
         return homes
 
-    def _homes_of(self, meters: list[str], future: Mask) -> Integers:
+    def _homes_of(self, meters: list[str] | Numbered, future: Mask) -> Integers:
+        return (
+            self._by_number(meters, future)
+            if isinstance(meters, Numbered)
+            else self._by_name(meters, future)
+        )
+
+    def _by_number(self, meters: Numbered, future: Mask) -> Integers:
+        """The same; a name is looked up with every record only until it has a home."""
+        if self._names is not meters.names:
+            self._names, self._homes_of_names = meters.names, np.empty(0, dtype=np.int64)
+        if later := len(self._names) - len(self._homes_of_names):
+            self._homes_of_names = np.append(self._homes_of_names, np.full(later, -1))
+        homes = self._homes_of_names[meters.numbers]
+        strangers = homes < 0
+        if strangers.any():
+            theirs = meters.chosen(strangers)
+            homes[strangers] = self._by_name([*theirs], future[strangers])
+            self._homes_of_names[theirs.numbers] = homes[strangers]
+        return homes
+
+    def _by_name(self, meters: list[str], future: Mask) -> Integers:
         homes = self._homes
         try:
             return np.array([*map(homes.__getitem__, meters)], dtype=np.int64)

@@ -19,6 +19,7 @@ from meteragent import __version__
 from meteragent.explain.document import Answer
 from meteragent.explain.explain import answers, bits_told
 from meteragent.explain.guarantee import Guarantee
+from meteragent.formats import fast
 from meteragent.privacy.policy import Policy
 from meteragent.stream.pipeline import DAWN
 from meteragent.watch.balances import NOBODY, Balances, Standing
@@ -195,7 +196,8 @@ def _shares(standing: Standing, total: float) -> tuple[list[tuple[str, float]], 
 
 def _constants(guarantees: list[Guarantee]) -> Iterator[Metric]:
     build = InfoMetricFamily("meteragent_build", "What is running.")
-    build.add_metric([], {"version": __version__, "python": platform.python_version()})
+    running = {"version": __version__, "python": platform.python_version(), "decoder": fast.way()}
+    build.add_metric([], running)
     yield build
     digest = InfoMetricFamily(
         "meteragent_policy", "The policy's id, as releases name it.", labels=["policy"]
@@ -245,9 +247,9 @@ _PER_POLICY: tuple[tuple[str, str, Callable[[Guarantee], float]], ...] = (
     ),
     ("policy_horizon_seconds", "What the budget is for.", lambda g: g.policy.horizon / _SECOND),
     (
-        "policy_hop_seconds",
-        "From the start of a window to that of the next one.",
-        lambda g: g.policy.terms.windows.ahead(1) / _SECOND,
+        "policy_pace_seconds",
+        "For how long nothing may be decided though all is well: the distance of windows, or idle.",
+        lambda g: max(g.policy.windows.ahead(1), g.policy.idle) / _SECOND,
     ),
     (
         "policy_delay_seconds",

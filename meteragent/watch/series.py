@@ -15,7 +15,25 @@ STATES = [s.value for s in State if s not in {State.ASSIGNED, State.LOST}]
 """Those that last: a partition is fenced as soon as it is assigned, and a lost one is gone."""
 KINDS = ("kafka", "system", "meteragent", "bug")
 
-_DELAYS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 21_600, 86_400, 172_800, 345_600)
+_DELAYS = (
+    1,
+    2,
+    5,
+    10,
+    30,
+    60,
+    120,
+    300,
+    600,
+    1800,
+    3600,
+    21_600,
+    86_400,
+    172_800,
+    345_600,
+    1_209_600,
+    3_456_000,
+)
 _TRANSACTIONS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _RESTORES = (0.1, 0.5, 1, 5, 15, 60, 300, 900)
 

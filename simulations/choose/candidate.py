@@ -19,6 +19,8 @@ NOISES = (*LADDER, *(10 * step for step in LADDER if step > 30))
 """Watts of noise that are tried: epsilon is 1 at this radius, and the error about as large."""
 
 STEPS = (1, 2, 5, 10)
+FINE = 10
+"""Watts of noise below which a step of a watt is too coarse for answers."""
 MONTH = 30 * DAY
 
 
@@ -59,8 +61,8 @@ class Candidate:
 def candidate(yardstick: Yardstick, window: str, queries: Sequence[str], noise: int) -> Candidate:
     """The policy of this window and noise, with what the yardstick's secret decides.
 
-    The grid is the coarsest that rounds by no more than a twentieth of the noise, and the budget
-    covers every window of a horizon.
+    The grid is the coarsest that rounds by no more than a twentieth of the noise; where none does,
+    answers have a finer one than readings. The budget covers every window of a horizon.
     """
     step = max([s for s in STEPS if 10 * s <= noise], default=STEPS[0])
     settings = {
@@ -72,6 +74,8 @@ def candidate(yardstick: Yardstick, window: str, queries: Sequence[str], noise: 
         "radius": format_watts(Decimal(noise)),
         **yardstick.settings,
     }
+    if noise < FINE:
+        settings["resolution"] = "0.1W"
     day = "24h" if duration("window", window) <= DAY else window
     settings.setdefault("horizon", day)
     wide = PolicySettings.model_validate({"name": "chosen", **settings, "budget": "10000"})

@@ -1,10 +1,11 @@
 """What was chosen, as TOML: a policy with its evidence, and the presets of the configuration."""
 
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 from simulations.choose.search import Trial
+from simulations.kit.yardstick import Verdict
 
 HEAD = """\
 # What people want to hide -> what is released, and at what price: the presets of a policy.
@@ -13,8 +14,9 @@ HEAD = """\
 #   python -m simulations.choose --write-presets    writes this file anew from its results
 #
 # `policy` holds settings of [[policy]], as they would be written there; whatever a policy sets
-# itself wins. `evidence` is what the best attacker that was simulated made of a home under these
-# very settings. Everything is a text, so that it is quoted exactly as it is written.
+# itself wins. `evidence` is how often the best attacker is right about a home under these very
+# settings: worked out from the law of the noise, for one event, a week and four weeks. Everything
+# is a text, so that it is quoted exactly as it is written.
 """
 
 WHY = {
@@ -32,9 +34,12 @@ homes are what it is good for. Absent readings are hidden too.""",
 }
 
 
-def preset(hide: str, hides: str, found: Trial, source: str) -> dict[str, Any]:
+def preset(
+    hide: str, hides: str, found: Trial, habits: Sequence[Verdict], source: str
+) -> dict[str, Any]:
     """One preset, in the shape of `presets.toml`."""
     worst, policy = found.worst, found.candidate
+    week, month = (max(some, key=lambda one: one.success) for some in (habits[::2], habits[1::2]))
     return {
         "hides": hides,
         "why": WHY[hide],
@@ -42,10 +47,14 @@ def preset(hide: str, hides: str, found: Trial, source: str) -> dict[str, Any]:
         "evidence": {
             "attack": worst.attack,
             "goal": worst.goal,
-            "success": _share(worst.success.value, ROUND_HALF_EVEN),
-            "low": _share(worst.success.low, ROUND_FLOOR),
-            "high": _share(worst.success.high, ROUND_CEILING),
+            "contest": worst.contest,
+            "success": _share(worst.success, ROUND_CEILING),
+            "most": _share(worst.most, ROUND_CEILING),
             "chance": _share(worst.chance, ROUND_HALF_EVEN),
+            "habit": f"{week.contest}; {month.contest}",
+            "week": _share(week.success, ROUND_CEILING),
+            "weeks": _share(month.success, ROUND_CEILING),
+            "guessed": _share(week.chance, ROUND_HALF_EVEN),
             "error": f"{Decimal(policy.error).quantize(Decimal(1))}W",
             "source": source,
         },

@@ -10,6 +10,8 @@
     python -m simulations.fleet soak --help       an hour: do memory, descriptors and lag stay?
     python -m simulations.fleet stages --help     where a reading's microseconds go
     python -m simulations.fleet draws --help      what noise takes: joint draws, and order
+    python -m simulations.fleet memory --help     what a meter takes under each preset
+    python -m simulations.fleet days --help       windows of a day beside quarters of an hour
 
 Targets: at most 1 KiB per meter; the ledger restored in at most three bare reads of its topic;
 no pause of the event loop above 0.5 s while 100,000 windows close at once.
@@ -30,7 +32,7 @@ MOST_BYTES = 1024
 MOST_RATIO = 3.0
 MOST_PAUSE = 0.5
 AT_ONCE = 100_000
-COMMANDS = ("load", "measure", "delay", "soak", "stages", "draws")
+COMMANDS = ("load", "measure", "delay", "soak", "stages", "draws", "memory", "days")
 
 
 def main(arguments: list[str]) -> int:

@@ -84,6 +84,28 @@ def single_uses(
     return [_with_and_without(street, *places[place]) for place in picked]
 
 
+def usual(street: Street, appliance: str, window: int, days: int) -> list[Pair]:
+    """So many days, or the windows that hold them, with all uses of an appliance, and with none.
+
+    `having` is the version with them. Precondition: the street was lived for a window longer.
+    """
+    low = -(-BEGIN // window) * window
+    high = low + -(-days * DAY // window) * window
+    slots = (low - BEGIN) // street.interval, (high - BEGIN) // street.interval
+    first = slots[0] * street.interval / 1000
+    pairs = []
+    for total, life in zip(street.totals, street.lives, strict=True):
+        uses = [
+            Use(use.begin - first, use.steps)
+            for use in life.uses.get(appliance, [])
+            if low <= BEGIN + use.begin * 1000 and BEGIN + use.end * 1000 < high
+        ]
+        having = total[slots[0] : slots[1]]
+        lacking = having - power(uses, slots[1] - slots[0], street.interval)
+        pairs.append(Pair(street.trace(having, slots), street.trace(lacking, slots)))
+    return pairs
+
+
 def _with_and_without(street: Street, home: int, use: Use, slots: tuple[int, int]) -> Pair:
     total = street.totals[home][slots[0] : slots[1]]
     without = total - _alone(use, slots, street.interval)

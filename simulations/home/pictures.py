@@ -127,7 +127,7 @@ def frontier(run: Run, found: Sequence[Mapping[str, Any]]) -> None:
         "What can be hidden, and at what error",
         "An attacker who knows every other reading of the home exactly, and how the noise is "
         "made, says whether one use (or one absence) happened: how often that is right, against "
-        "the noise on each release. Dotted: guessing, 50 %; whiskers: 95 % confidence. Small loads "
+        "the noise on each release, worked out from its law. Dotted: guessing, 50 %. Small loads "
         "vanish in long averages at little noise; a car's charge and an empty house do not: "
         "their energy is what the bill is about.",
     )
@@ -135,14 +135,9 @@ def frontier(run: Run, found: Sequence[Mapping[str, Any]]) -> None:
 
 def _line(panel: Axes, points: Sequence[Mapping[str, Any]], name: str) -> None:
     noise = [point["noise_watts"] for point in points]
-    success, low, high = (
-        [point["success"][name][part] for point in points] for part in ("success", "low", "high")
-    )
+    success = [point["success"][name]["success"] for point in points]
     style = "--" if name in ABSENCES else "-"
-    reach = [np.subtract(success, low), np.subtract(high, success)]
-    panel.errorbar(
-        noise, success, reach, fmt=style, marker=".", elinewidth=0.7, label=WORDS.get(name, name)
-    )
+    panel.plot(noise, success, style, marker=".", label=WORDS.get(name, name))
 
 
 def presence(run: Run, found: Mapping[str, Any]) -> None:

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
 from simulations.home.contests import Street
 from simulations.home.house import Home
 from simulations.home.policies import HOUR, MINUTE, all_presets, plain
 from simulations.home.yardstick import Arena, absence, whether
 from simulations.kit.command import Run
+from simulations.kit.yardstick import up
 
 NAMES = {
     "fridge": "a fridge",
@@ -38,15 +38,13 @@ def study(run: Run) -> dict[str, Any]:
         {
             "window_minutes": window // MINUTE,
             "noise_watts": round(1 / float(epsilon)),
-            "success": weighed(arena, plain(window, epsilon), run, place),
+            "success": weighed(arena, plain(window, epsilon)),
         }
-        for place, (window, epsilon) in enumerate(run.each(tried, "both versions in hand"))
+        for window, epsilon in run.each(tried, "both versions in hand")
     ]
     presets = {
-        name: weighed(arena, policy, run, 100 + place)
-        for place, (name, policy) in enumerate(
-            run.each(list(all_presets(interval="1m").items()), "presets", None)
-        )
+        name: weighed(arena, policy)
+        for name, policy in run.each(list(all_presets(interval="1m").items()), "presets", None)
     }
     return {
         "frontier": frontier,
@@ -56,18 +54,15 @@ def study(run: Run) -> dict[str, Any]:
     }
 
 
-def weighed(arena: Arena, policy: Policy, run: Run, place: int) -> dict[str, Any]:
+def weighed(arena: Arena, policy: Policy) -> dict[str, Any]:
     """How often each secret is told, under one policy."""
-    key = NoiseKey(run.draw(30, place).bytes(32))
-    verdicts = {name: whether(name, words, arena, policy, key) for name, words in NAMES.items()}
-    verdicts |= {words: absence(days, arena, policy, key) for words, days in ABSENCES.items()}
+    verdicts = {name: whether(name, words, arena, policy) for name, words in NAMES.items()}
+    verdicts |= {words: absence(days, arena, policy) for words, days in ABSENCES.items()}
     return {
         name: {
-            "success": round(verdict.success.value, 4),
-            "low": round(verdict.success.low, 4),
-            "high": round(verdict.success.high, 4),
-            "trials": verdict.trials,
-            "held": verdict.held,
+            "success": up(verdict.success),
+            "most": up(verdict.most),
+            "cases": verdict.cases,
         }
         for name, verdict in verdicts.items()
     }

@@ -2,36 +2,27 @@
 
 A yardstick knows one secret, such as which film is on, and everything that an attacker could
 make of it. `simulations.choose` hands it one policy after the other; each verdict is one contest
-between the releases of that policy and the best attacker for it.
+between the releases of that policy and the best attacker for it. How often that one is right is
+worked out from the law of the noise: no verdict depends on how many trials were made.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, Protocol
 
-from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
-from simulations.kit.command import Run
-from simulations.kit.statistics import Share
 
+MORE, TIMES = 0.04, 7 / 6
+"""What the best attacker may gain over guessing: so much at most, and so many times as often.
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number with the interval that holds it, with 95 % confidence."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, share: Share) -> "Estimate":
-        """How often something happened."""
-        return cls(share.value, share.low, share.high)
+Of two stories that is right in 54 % of cases, of 200 in 0.58 %.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One contest: what the best attacker reached, and what guessing would have reached."""
+    """One contest: how often the best attacker is right, and how often guessing is."""
 
     contest: str
     """What was at stake, in a few words: `5-minute chunks, TV alone`."""
@@ -39,29 +30,44 @@ class Verdict:
     """Completes "an attacker who": `knows every film's exact trace and compares likelihoods`."""
     goal: str
     """Completes the same sentence: `names the right one of 200 films`."""
-    success: Estimate
-    """A share of attempts, or an area under a curve: the more, the worse."""
+    success: float
+    """Over all cases, on average: worked out, not tried."""
+    most: float
+    """In the case that shows most."""
     chance: float
-    trials: int
+    cases: int
+    exact: bool = True
+    """Whether success is no mere bound."""
 
     @property
-    def held(self) -> bool:
-        """Whether guessing might have reached as much."""
-        return self.success.low <= self.chance
+    def limit(self) -> float:
+        """What is aimed at."""
+        return min(self.chance + MORE, TIMES * self.chance)
+
+    @property
+    def kept(self) -> bool:
+        """Whether that is what the attacker reaches at most."""
+        return self.success <= self.limit
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
+        """For JSON; rounded up."""
         return {
             "contest": self.contest,
             "attack": self.attack,
             "goal": self.goal,
-            "success": round(self.success.value, 6),
-            "low": round(self.success.low, 6),
-            "high": round(self.success.high, 6),
+            "success": up(self.success),
+            "most": up(self.most),
             "chance": round(self.chance, 6),
-            "trials": self.trials,
-            "held": self.held,
+            "limit": round(self.limit, 6),
+            "kept": self.kept,
+            "cases": self.cases,
+            "exact": self.exact,
         }
+
+
+def up(share: float) -> float:
+    """Six places, and never less than it is."""
+    return min(1.0, ceil(share * 10**6 - 1e-6) / 10**6)
 
 
 class Yardstick(Protocol):
@@ -87,9 +93,8 @@ class Yardstick(Protocol):
     def queries(self) -> tuple[tuple[str, ...], ...]:
         """Sets of queries worth trying, the most useful first."""
 
-    def attack(self, policy: Policy, key: NoiseKey, run: Run) -> list[Verdict]:
-        """Every contest under this policy, each against the strongest attacker.
+    def attack(self, policy: Policy) -> list[Verdict]:
+        """Every contest about one event under this policy, each against the strongest attacker."""
 
-        The releases come from `kit.product.release`; another key is another, independent
-        experiment. What is costly and does not depend on policy or key is computed once.
-        """
+    def habits(self, policy: Policy) -> list[Verdict]:
+        """What of it a week and four weeks of releases tell, of which no limit is kept."""

@@ -64,9 +64,9 @@ class PlainClients(Clients):
             max_batch_size=BATCH_BYTES,
         )
 
-    def consumer(self, **options: Any) -> Any:  # noqa: ANN401 - aiokafka's own
+    def input(self, **options: Any) -> Any:  # noqa: ANN401 - aiokafka's own
         """One through which offsets are committed, if it is the group's."""
-        one = super().consumer(**options)
+        one = super().input(**options)
         if "group_id" in options:
             AtLeastOnce.consumer = one
         return one

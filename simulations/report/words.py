@@ -55,7 +55,7 @@ CHAPTERS = {
     "choose": Chapter(
         "Choosing a setting",
         "For each thing that people may want to hide: how much noise it takes until the best "
-        "attack does no better than guessing, for shorter and longer windows of time.",
+        "attack gains next to nothing over guessing, for shorter and longer windows of time.",
     ),
 }
 """By the first word of a result's name, in the order of the report."""
@@ -66,10 +66,9 @@ GLOSSARY = {
     "Typical error": "By how many watts one released number is off on average, because of the "
     "noise that was added. Errors of different windows are independent, so they vanish in sums.",
     "Guessing": "What somebody reaches who has seen nothing: one in 200 for 200 films. A setting "
-    "protects where attacks do no better.",
+    "protects where attacks do little better.",
     "Confidence": "Bands and brackets hold the true value in 95 of 100 experiments like this one. "
-    "An attack is said to be held if guessing lies within them; a smaller advantage than their "
-    "width would not have been seen.",
+    "Where success is worked out from the law of the noise, there are none.",
     "Epsilon": "The promise as a number: whatever is released, the odds between two versions of a "
     "home move by at most e to the power of epsilon, when the two differ by one radius in every "
     "reading.",

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from meteragent.explain.advantage import Named
 from meteragent.explain.reader import drawn
 from meteragent.privacy import query
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
+from simulations.kit.exact import named_of
 from simulations.kit.product import release
 from simulations.kit.statistics import Share
-from simulations.kit.traces import Trace
+from simulations.kit.traces import Integers, Trace
 from simulations.tv.attacks import Scores, among, ranks
 from simulations.tv.background import background
 from simulations.tv.likelihood import Habits, Levels, known_home, rates
@@ -80,6 +82,26 @@ def alone(contents: Contents, policy: Policy, key: NoiseKey, repeats: int, rest:
     answers = _answers(placed, policy)
     released = _released(placed, begin, policy, key, repeats)
     return Seen(released, answers, _rates(policy, placed), None)
+
+
+def answered(contents: Contents, policy: Policy, rest: float) -> list[Integers]:
+    """levels[window, output] of each content, where everything else draws `rest` watts."""
+    _, placed = _placed(contents, policy, rest)
+    answers = _answers(placed, policy).astype(np.int64)
+    outputs = answers.shape[1] * policy.slots // placed.shape[1]
+    return [row.reshape(-1, outputs) for row in answers]
+
+
+def named_among(contents: Contents, policy: Policy, rest: float) -> Named:
+    """How often the best attacker names the right one, who knows the set that it was seen on."""
+    levels = answered(contents, policy, rest)
+    sets = np.zeros(len(levels)) if contents.sets is None else contents.sets
+    each = [
+        (named_of([levels[n] for n in members], policy), len(members))
+        for members in (np.flatnonzero(sets == one).tolist() for one in np.unique(sets).tolist())
+    ]
+    right = sum(found.success * count for found, count in each)
+    return Named(right / len(levels), exact=all(found.exact for found, _ in each))
 
 
 def in_homes(

@@ -7,19 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from meteragent.privacy.entropy import NoiseKey
+from meteragent.explain.advantage import Named
 from meteragent.privacy.policy import Policy
 from simulations.kit.command import Run
 from simulations.kit.traces import DAY
-from simulations.kit.yardstick import Estimate, Verdict
-from simulations.tv.contest import Contents, alone, outcome
+from simulations.kit.yardstick import Verdict
+from simulations.tv.contest import Contents, named_among
 from simulations.tv.displays import OLED
 from simulations.tv.library import library, metered
 from simulations.tv.noise import CHUNK_BEGIN, EVENING_BEGIN, REST
 from simulations.tv.plugs import INTERVAL, recordings, stretches
 
-TRIALS = 3000
-"""Of each contest; the more, the smaller an advantage that shows."""
+KNOWS = "knows every candidate's exact trace and all else in the home, and compares likelihoods"
+WEEKS = (7, 28)
+"""Evenings of a habit."""
 MINUTE = 60_000
 
 
@@ -32,7 +33,7 @@ class TvContent:
 
     name = "tv-content"
     hides = "which film or programme is on"
-    windows = ("15m", "1h", "6h", "24h", "7d")
+    windows = ("15m", "1h", "6h", "24h", "7d", "30d")
     queries = (("avg", "max"), ("avg",))
 
     def __init__(self, run: Run) -> None:
@@ -43,33 +44,39 @@ class TvContent:
         """Readings every 10 seconds, as most meters send them."""
         return {"interval": "10s", "maximum": "24kW"}
 
-    def attack(self, policy: Policy, key: NoiseKey, run: Run) -> list[Verdict]:
-        """Every contest, each with about as many trials.
+    def attack(self, policy: Policy) -> list[Verdict]:
+        """Every contest, among all its candidates.
 
         Readings are taken to be a minute's or, beyond a day, of five, whatever the policy says:
         of windows as long as these, the answers are the same, and there are fewer readings.
         """
-        coarse = MINUTE if policy.size <= DAY else 5 * MINUTE
-        policy = replace(policy, interval=max(policy.interval, coarse))
-        verdicts = []
-        for number, (contest, goal, contents) in enumerate(self._contests):
-            trials = 60 if run.quick else TRIALS
-            repeats = -(-trials // len(contents.watts))
-            seen = alone(contents, policy, key, repeats, REST)
-            coins = run.draw(100, number, int.from_bytes(key.secret[:6], "little"))
-            found = outcome(seen.scores(), contents, coins).first
-            verdicts.append(
-                Verdict(
-                    contest,
-                    "knows every candidate's exact trace and all else in the home, and compares "
-                    "likelihoods",
-                    goal,
-                    Estimate.of(found),
-                    contents.chance,
-                    found.of,
-                )
+        policy = _coarse(policy)
+        return [
+            _verdict(contest, goal, contents, named_among(contents, policy, REST))
+            for contest, goal, contents in self._contests
+        ]
+
+    def habits(self, policy: Policy) -> list[Verdict]:
+        """One channel, evening after evening."""
+        policy, run = _coarse(policy), self._run
+        films, channels = library(run.draw(0), 60 if run.quick else 300), 30 if run.quick else 200
+        evenings = [
+            metered(films.evenings(run.draw(103, day), channels), OLED, 60)
+            for day in range(WEEKS[-1])
+        ]
+        until_tomorrow = ((0, 0), (0, DAY // MINUTE - evenings[0].shape[1]))
+        days = np.hstack([np.pad(evening, until_tomorrow) for evening in evenings])
+        goal = f"names the right one of {channels} channels that was on every evening"
+        contests = (
+            (count, Contents(EVENING_BEGIN, MINUTE, days[:, : count * DAY // MINUTE]))
+            for count in WEEKS
+        )
+        return [
+            _verdict(
+                f"{count} evenings of one channel", goal, told, named_among(told, policy, REST)
             )
-        return verdicts
+            for count, told in contests
+        ]
 
     @cached_property
     def _contests(self) -> list[tuple[str, str, Contents]]:
@@ -100,6 +107,19 @@ class TvContent:
         contents = Contents(EVENING_BEGIN, INTERVAL, found.watts, np.array(sets))
         goal = f"names the right one of the recordings of its set, of {len(sets)} in all"
         return [("two hours of real sets", goal, contents)]
+
+
+def _coarse(policy: Policy) -> Policy:
+    coarse = MINUTE if policy.size <= DAY else 5 * MINUTE
+    return replace(policy, interval=max(policy.interval, coarse))
+
+
+def _verdict(contest: str, goal: str, contents: Contents, found: Named) -> Verdict:
+    cases = len(contents.watts)
+    success = found.success
+    return Verdict(
+        contest, KNOWS, goal, success, success, contents.chance, cases, exact=found.exact
+    )
 
 
 def tv_content(run: Run) -> TvContent:

@@ -20,6 +20,7 @@ from meteragent.commands.exit_codes import CODES, Exit, code_of
 from meteragent.commands.schema import SCHEMAS
 from meteragent.config.reference import reference
 from meteragent.errors import BrokerRefused, LedgerDamaged, MeterAgentError, TopicsUnfit
+from meteragent.formats import fast
 
 ROOT = Path(__file__).parents[2]
 MARKER = "meter-4711-used-1234.5W"
@@ -38,14 +39,22 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+REPLAY = (
+    "a restart reads back at most 20 min 30 s: 123 readings of a meter, and of 100,000 meters in "
+    "1 min 1 s at 200,000 a second"
+)
+
+
 # check
 
 
 def test_check_accepts_the_example(directory: Path, capsys: Said) -> None:
     assert main(["check", "--offline", "-c", str(directory / "agent.toml")]) == Exit.OK
     said = capsys.readouterr()
-    assert said.out.splitlines()[-3:] == [
+    assert said.out.splitlines()[-5:] == [
         "configuration: good, with policies household",
+        REPLAY,
+        f"records: read by {fast.way()}",
         "certificates and secrets: good",
         "noise key: good",
     ]

@@ -59,6 +59,9 @@ or end with a window.
 All releases of any other 24 h, which touch one window more, improve the odds
 without a bound that protects.
 
+Of any number of stories whose readings lie within 100 W of one another, one
+release makes nobody name the right one more than 1.88 times as often as before.
+
 That holds whatever they know besides and however they reckon, unless they hold
 the noise key or see the readings themselves.
 
@@ -105,12 +108,24 @@ and the kettle four times.
 
 No gaps: where no reading is missing. All else holds whichever are missing.
 
-Budgets come back: of a habit of every day, 30 days without a gap leave no bound
-that protects for TV programme, fridge cycle, kettle, washing machine, oven,
-heat pump, EV charge and empty house.
+How often the best attacker is right
+load               once  on 7 days  on 30 days
+TV programme     59.1 %     72.9 %      89.7 %
+fridge cycle     73.9 %     95.2 %       100 %
+kettle            100 %      100 %       100 %
+washing machine   100 %      100 %       100 %
+oven              100 %      100 %       100 %
+heat pump         100 %      100 %       100 %
+EV charge         100 %      100 %       100 %
+empty house       100 %      100 %       100 %
+
+At most, where no reading is missing: of somebody who knows all else in the
+home, and says whether it ran, once or on every one of these days. Guessing is
+right in 50 %. Budgets come back, and habits add up.
 
 Warning: Not hidden to speak of: kettle, washing machine, oven, heat pump, EV
-charge and empty house.
+charge and empty house. Of a single one the best attacker is right in more than
+three cases of four.
 
 Warning: Over 24 h the releases add up to no bound that protects from someone
 who compares two whole histories. Take a smaller budget, or a smaller epsilon

@@ -137,7 +137,8 @@ def test_what_is_documented_is_what_the_file_says(
     assert main(["explain", "--preset", name]) == Exit.OK
     said = " ".join(capsys.readouterr().out.split())
     evidence = raw["evidence"]
-    shares = [Decimal(evidence[key]) * 100 for key in ("success", "low", "high", "chance")]
+    names = ("success", "most", "chance", "week", "weeks", "guessed")
+    shares = [Decimal(evidence[key]) * 100 for key in names]
     for told in (said, section):
         assert raw["hides"] in told
         assert " ".join(raw["why"].split()) in told
@@ -158,19 +159,24 @@ def test_programs_are_told_the_preset_and_what_was_changed(
     assert settings(preset="appliances").policy.id != policy["policy"]
 
 
-def test_evidence_that_was_measured_names_its_command() -> None:
+def test_evidence_that_was_worked_out_names_its_command() -> None:
     table = tomllib.loads(FILE.read_text())[NAMES[0]]["evidence"]
     measured = Evidence.model_validate({**table, "source": "python -m simulations.choose"})
-    assert measured.words.endswith("Measured by `python -m simulations.choose`.")
+    assert measured.words.endswith("Worked out by `python -m simulations.choose`.")
 
 
 @pytest.mark.parametrize(
-    ("low", "success", "high", "chance"),
-    [("0.3", "0.2", "0.4", "0"), ("0.1", "0.2", "0.1", "0"), ("0", "0", "1.1", "0")],
+    ("success", "most", "chance", "weeks"),
+    [
+        ("0.3", "0.2", "0", "0"),
+        ("0.1", "1.1", "0", "0"),
+        ("0", "0", "1.1", "0"),
+        ("0", "0", "0", "2"),
+    ],
 )
-def test_evidence_is_shares_in_order(low: str, success: str, high: str, chance: str) -> None:
+def test_evidence_is_shares_in_order(success: str, most: str, chance: str, weeks: str) -> None:
     table = tomllib.loads(FILE.read_text())[NAMES[0]]["evidence"]
-    shares = {"low": low, "success": success, "high": high, "chance": chance}
+    shares = {"success": success, "most": most, "chance": chance, "weeks": weeks}
     with pytest.raises(ValidationError):
         Evidence.model_validate({**table, **shares})
 

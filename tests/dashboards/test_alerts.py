@@ -22,6 +22,8 @@ MINUTES = 90
 """When promtool looks: one sample a minute until then, and some more."""
 ON = {"job": "meteragent", "instance": "a:9108"}
 HOME = ON | {"policy": "household"}
+GROUPS = re.findall(r"^  - name: (\S+)$", "".join(files().values()), re.MULTILINE)
+"""In the order in which one asks the other, or alerts would ask for what is recorded later."""
 NAMES = {alert.name: alert for alert in ALERTS}
 
 Series = dict[str, str]
@@ -60,7 +62,7 @@ def well(**changed: Series) -> Series:
         **series("meteragent_partition_blocked_seconds", steady(0), **ON, partition="0"),
         **series("meteragent_records_total", rising(600), **ON),
         **series("meteragent_last_record_timestamp_seconds", rising(60), **ON),
-        **series("meteragent_policy_hop_seconds", steady(900), **HOME),
+        **series("meteragent_policy_pace_seconds", steady(900), **HOME),
         **series("meteragent_policy_delay_seconds", steady(330), **HOME),
         **series("meteragent_readings_total", rising(600), **ON, outcome="accepted"),
         **series("meteragent_readings_total", rising(6), **ON, outcome="late"),
@@ -280,6 +282,7 @@ def judged(tests: list[dict[str, Any]], tmp_path: Path, each: int = 1) -> tuple[
     document = {
         "rule_files": [str(HERE / "rules.yml"), str(HERE / "alerts.yml")],
         "evaluation_interval": f"{each}m",
+        "group_eval_order": GROUPS,
         "tests": tests,
     }
     (tmp_path / "tests.yml").write_text(json.dumps(document))  # JSON is YAML

@@ -14,6 +14,8 @@ import pytest
 
 from deploy.grafana.dashboards import ALL, HERE, written
 from deploy.prometheus.model import Recorded, groups
+from deploy.prometheus.spans import LONGEST, SPANS
+from meteragent.privacy.units import duration
 from tests.watch.test_metrics import OPEN, exposed, play
 
 if TYPE_CHECKING:
@@ -149,7 +151,17 @@ def test_every_query_is_of_the_chosen_job_instance_and_policy(dashboard: Json) -
             assert metric in known or metric.startswith("process_"), metric
 
 
-OF_WINDOWS = ("[$__rate_interval]", "[2h]", "[2d]", "[2w]", "[62d]")
+LATELY = "[$__rate_interval]"
+OF_A_DAY = (LATELY, "[1d]")
+OF_WINDOWS = (LATELY, *(f"[{span}]" for _, span in SPANS), f"[{LONGEST}]")
+
+
+def test_no_long_range_is_read_sample_by_sample() -> None:
+    """There is one at every scrape, of every series: no query may read two months of them."""
+    for span in (*(span for _, span in SPANS), LONGEST):
+        length, _, apart = span.partition(":")
+        each = duration("apart", apart) if apart else 15_000
+        assert duration("span", length) / each <= 500
 
 
 @each
@@ -162,7 +174,7 @@ def test_counters_are_rates_over_grafanas_interval_or_over_two_windows(dashboard
             counts = metric.endswith("_total") or (
                 metric.endswith(("_bucket", "_count")) and "budget_remaining" not in metric
             )
-            reaches = OF_WINDOWS if metric in of_policies else OF_WINDOWS[:1]
+            reaches = OF_WINDOWS if metric in of_policies else OF_A_DAY
             assert (reach in reaches) == counts, expression
             if counts:
                 assert expression[: found.start()].endswith(("rate(", "increase(")), expression

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
+from deploy.prometheus.spans import LONGEST
 from meteragent import config
 from meteragent.commands.parser import parser
 from meteragent.privacy.units import duration
@@ -105,6 +106,18 @@ def test_prometheus_finds_the_agent_by_its_services_name() -> None:
     (job,) = prometheus["scrape_configs"]
     (asked,) = job["dns_sd_configs"]
     assert set(asked["names"]) <= SERVICES.keys()
+
+
+def test_prometheus_keeps_as_much_as_rules_look_back_over() -> None:
+    """So that nothing is empty, or silent, for half of a month."""
+    [kept] = [
+        word.partition("=")[2]
+        for word in SERVICES["prometheus"]["command"]
+        if word.startswith("--storage.tsdb.retention.time=")
+    ]
+    assert (
+        duration("kept", kept) > duration("range", LONGEST.partition(":")[0]) >= 2 * 31 * 86_400_000
+    )
 
 
 def test_grafana_finds_what_is_mounted() -> None:

@@ -8,9 +8,10 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
-from importlib.metadata import metadata
+from importlib.metadata import files, metadata
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 SUPPLY = ROOT / "deploy" / "supply"
+FAST = ROOT / "meteragent" / "formats" / "fast"
 LOCK = (ROOT / "requirements.lock").read_text()
 LOCKED = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", LOCK, re.MULTILINE))
 PERMISSIVE = re.compile(r"Apache|MIT|BSD|PSF|Zlib|CC0", re.IGNORECASE)
@@ -89,9 +91,15 @@ def test_the_wheel_holds_the_package_and_nothing_else(made: Path) -> None:
 
 
 def tracked(directory: str) -> list[Path]:
-    """The files of a directory, without what Python leaves there."""
+    """The files of a directory, without what Python leaves there, nor a wheel of its own."""
     files = [path for path in (ROOT / directory).rglob("*") if path.is_file()]
-    return [path for path in files if "__pycache__" not in path.parts]
+    crate = ROOT / "meteragent" / "formats" / "fast"
+    return [
+        path
+        for path in files
+        if "__pycache__" not in path.parts
+        and (crate not in path.parents or path.name == "__init__.py")
+    ]
 
 
 def test_a_clean_environment_from_lock_and_wheel_works(made: Path, tmp_path: Path) -> None:
@@ -156,6 +164,18 @@ def test_every_licence_is_reported_and_permissive() -> None:
         licence = row.split("|")[2]
         assert PERMISSIVE.search(licence)
         assert not COPYLEFT.search(licence)
+
+
+def test_every_crate_of_the_fast_wheel_is_in_its_bill_and_reported_and_permissive() -> None:
+    (bill,) = [f for f in files("meteragent-fast") or () if f.name.endswith(".cyclonedx.json")]
+    parts = json.loads(bill.read_text())["components"]
+    page = (SUPPLY / "licences.md").read_text()
+    asked = tomllib.loads((FAST / "Cargo.toml").read_text())["dependencies"]
+    assert {part["name"] for part in parts} >= set(asked)
+    for name in asked:
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| {name} v")]
+        assert PERMISSIVE.search(row.split("|")[2])
+        assert not COPYLEFT.search(row.split("|")[2])
 
 
 @pytest.mark.parametrize("name", ["aiokafka", "numpy", "pydantic", "structlog", "uvloop"])

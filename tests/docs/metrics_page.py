@@ -33,7 +33,17 @@ Dashboards that use them are in [deploy/grafana](../grafana), rules and alerts i
 [deploy/prometheus](../prometheus/runbooks.md)."""
 
 _POLICY = {"name": "household", "window": "15m", "interval": "10s", "maximum": "1kW"}
-_OPEN = ("policy", "query", "partition", "le", "digest", "fingerprint", "version", "python")
+_OPEN = (
+    "policy",
+    "query",
+    "partition",
+    "le",
+    "digest",
+    "fingerprint",
+    "version",
+    "python",
+    "decoder",
+)
 """Labels whose values are not fixed words."""
 
 

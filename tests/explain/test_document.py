@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
+from dataclasses import astuple
+from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +18,17 @@ from meteragent import Domain, Entropy, TruncatedGeometric
 from meteragent.explain.document import Bound, Part
 from meteragent.explain.explain import explain
 from meteragent.explain.guarantee import Guarantee, most_spent
+from meteragent.explain.habits import told
 from meteragent.explain.leakage import Load
 from meteragent.explain.loads import EVERYDAY, Everyday, traces
-from meteragent.explain.words import at_most, factor, listed, significant, time_text
+from meteragent.explain.words import (
+    at_most,
+    factor,
+    listed,
+    share_text,
+    significant,
+    time_text,
+)
 from meteragent.privacy.entropy import tag
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.ledger import Ledger
@@ -164,7 +173,7 @@ def test_a_budget_bounds_a_horizon_and_so_does_what_there_is_to_spend() -> None:
 
 
 def test_the_guarantee_says_its_own_numbers() -> None:
-    first, other, _, general, presence = explained(budget=90_000_000).guarantee.sentences
+    first, other, guess, _, general, presence = explained(budget=90_000_000).guarantee.sentences
     assert first == (
         "Someone who already knows every reading of a home to within 50 W either way improves "
         "the odds of any guess by at most x4.49 from one release (avg and p95 of 15 min), and by "
@@ -173,6 +182,10 @@ def test_the_guarantee_says_its_own_numbers() -> None:
     assert other == (
         "All releases of any other 24 h, which touch one window more, improve the odds by at most "
         "x36,400."
+    )
+    assert guess == (
+        "Of any number of stories whose readings lie within 100 W of one another, one release "
+        "makes nobody name the right one more than 1.88 times as often as before."
     )
     assert general.endswith(
         "exp(0.015 x W) from one release, exp(0.09 x W) in 24 h that start or end with a window, "
@@ -343,6 +356,20 @@ def test_every_load_is_told_by_query_and_together() -> None:
             Bound.of(habit.together),
         )
         assert {n: b.log_odds for n, b in seen.by_query.items()} == left.by_query
+        assert astuple(seen.right) == tuple(told(load, policy(), days) for days in (1, 7, 30))
+        assert 0.5 <= seen.right.once <= seen.right.week <= seen.right.month <= 1
+
+
+@pytest.mark.parametrize("noise", ["independent", "joint"])
+def test_a_guess_among_stories_within_the_radius_gains_what_is_said(noise: str) -> None:
+    """All levels of the radius are stories; of two answers both are as many."""
+    asked = policy(questions=(question("avg", 1, 100), question("max", 1, 100)), noise=noise)
+    said = said_of(asked, Decimal(20)).guarantee
+    assert said.guess == pytest.approx(
+        {"independent": (1 + 2 * math.tanh(0.05)) ** 2, "joint": 1.105}[noise], abs=2e-3
+    )
+    assert f"more than {significant(said.guess, ROUND_CEILING)} times" in " ".join(said.sentences)
+    assert said.guess <= (said.one_release.odds or math.inf)
 
 
 def test_a_window_with_gaps_tells_more_of_a_load() -> None:
@@ -394,6 +421,7 @@ def test_odds_that_no_float_holds_are_none() -> None:
 WIDE = {"domain": Domain(0, 24_000, 10), "budget": NANO * 10}
 BARE = {"questions": (question("avg", 5, 100),)}
 CALM = {"domain": Domain(0, 24_000, 10), "questions": (question("avg", 1, 20_000),)}
+CALM |= {"size": 24 * HOUR, "hop": 24 * HOUR}
 
 
 def warned(**changes: Any) -> str:  # noqa: ANN401
@@ -407,7 +435,7 @@ def test_a_setting_that_protects_and_lasts_is_not_warned_of() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (BARE, "A TV programme of an hour is hidden badly: its odds"),
+        (BARE, "A TV programme of an hour is hidden badly: the best attacker is right in up to 8"),
         (WIDE, "Not hidden to speak of: kettle, "),
         (WIDE, "Over 24 h the releases add up to no bound"),
         ({"questions": (question("avg", 20, 100),)}, "One release alone leaves no bound"),
@@ -484,6 +512,13 @@ def test_a_bound_that_protects_nothing_is_called_none(log_odds: float, words: st
 )
 def test_three_digits_are_enough_for_people(number: float, text: str) -> None:
     assert significant(number) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.5, "50 %"), (0.52001, "52.1 %"), (0.9999, "100 %"), (1.0, "100 %")]
+)
+def test_a_share_is_never_said_to_be_smaller_than_it_is(share: float, text: str) -> None:
+    assert share_text(share) == text
 
 
 def test_lists_and_times_read_well() -> None:

@@ -26,7 +26,7 @@ def decode(values: Sequence[bytes | None], *, max_bytes: int = MOST_BYTES) -> Re
 def plain(readings: Readings) -> twin.Decoded:
     """The columns as plain lists, to be compared exactly."""
     return twin.Decoded(
-        readings.meters,
+        [*readings.meters],
         readings.offsets.tolist(),
         readings.timestamps.tolist(),
         readings.counts.tolist(),

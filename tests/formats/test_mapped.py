@@ -48,9 +48,10 @@ def decode(mapping: Mapping, *messages: object) -> Readings:
 
 def shown(readings: Readings) -> list[tuple[int, str, int, float | None]]:
     """Offset, meter, time and watts of each reading."""
+    meters = [*readings.meters]
     at = np.repeat(np.arange(len(readings.offsets)), readings.counts)
     return [
-        (int(readings.offsets[i]), readings.meters[i], time, None if math.isnan(w) else w)
+        (int(readings.offsets[i]), meters[i], time, None if math.isnan(w) else w)
         for i, time, w in zip(at, readings.times.tolist(), readings.watts.tolist(), strict=True)
     ]
 

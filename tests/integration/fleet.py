@@ -49,7 +49,7 @@ runpy.run_module("meteragent", run_name="__main__")
 AGENT = """
 [agent]
 key_file = "noise.key"
-max_skew = "30d"
+max_skew = "{max_skew}"
 commit_interval = "{commit}"
 drain_deadline = "8s"
 {agent}
@@ -68,6 +68,10 @@ request_timeout = "10s"
 [http]
 port = 0
 
+{policies}
+"""
+
+POLICIES = """
 [[policy]]
 name = "plain"
 window = "30s"
@@ -75,7 +79,7 @@ interval = "10s"
 grace = "10s"
 idle = "2m"
 maximum = "3kW"
-queries = ["avg", {{ query = "p95", epsilon = "0.5" }}]
+queries = ["avg", { query = "p95", epsilon = "0.5" }]
 epsilon = "1"
 budget = "6"
 horizon = "2m"
@@ -198,6 +202,8 @@ class Fleet:
     agent: str = ""
     commit: str = "100ms"
     kafka: str = ""
+    policies: str = POLICIES
+    max_skew: str = "30d"
     listener: str = ""
     """Where agents connect, if not where tests look."""
     name: str = field(default_factory=lambda: f"xo-{secrets.token_hex(3)}")
@@ -219,6 +225,8 @@ class Fleet:
             agent=self.agent,
             commit=self.commit,
             kafka=self.kafka,
+            policies=self.policies,
+            max_skew=self.max_skew,
         )
         self.file.write_text(text)
         if not (self.directory / "noise.key").exists():

@@ -54,6 +54,14 @@ class Load:
     partitions: int = 6
     steps: int = 18
     """Six windows of 30 s."""
+    interval: int = INTERVAL
+    """All else that takes time is so many times as long as with the usual one."""
+    flush: int = 30
+    """So many intervals behind the end is the reading that closes all windows."""
+
+    @property
+    def _slower(self) -> int:
+        return self.interval // INTERVAL
 
     @property
     def _homes(self) -> Homes:
@@ -64,7 +72,7 @@ class Load:
         draw = random.Random(self.seed)
         sent = [r for number in range(self.meters) for r in self._meter(draw, number, begin)]
         sent.sort(key=lambda record: record.at)
-        end = begin + self.steps * INTERVAL
+        end = begin + self.steps * self.interval
         return sent + [self._flush(partition, end) for partition in range(self.partitions)]
 
     def _meter(self, draw: random.Random, number: int, begin: int) -> Iterator[Sent]:
@@ -73,17 +81,17 @@ class Load:
         step = 0
         while step < self.steps:
             length = 1 if draw.random() < 0.97 else min(draw.randint(2, 6), self.steps - step)
-            time_of = begin + step * INTERVAL + draw.randrange(INTERVAL)
-            at = time_of + length * INTERVAL + int(draw.expovariate(1 / 2000))
+            time_of = begin + step * self.interval + draw.randrange(self.interval)
+            at = time_of + length * self.interval + int(draw.expovariate(1 / 2000) * self._slower)
             value = self._document(draw, meter, time_of, length)
             step += length
             if draw.random() < 0.04:
                 continue  # a gap
             if draw.random() < 0.01:
-                at += 120_000  # late
+                at += 120_000 * self._slower  # late
             yield Sent(at, where, meter.encode(), value)
             if draw.random() < 0.02:
-                yield Sent(at + draw.randrange(20_000), where, meter.encode(), value)
+                yield Sent(at + draw.randrange(2 * self.interval), where, meter.encode(), value)
             if draw.random() < 0.005:
                 yield Sent(at, where, meter.encode(), draw.choice(BAD))
 
@@ -92,19 +100,21 @@ class Load:
         if length == 1:
             return json.dumps({"meter_id": meter, "ts": time_of, "value": watts[0]}).encode()
         values = [None if draw.random() < 0.1 else value for value in watts]
-        block = {"meter_id": meter, "start": time_of, "interval_ms": INTERVAL, "values": values}
-        return json.dumps(block).encode()
+        block = {"meter_id": meter, "start": time_of, "interval_ms": self.interval}
+        return json.dumps({**block, "values": values}).encode()
 
     def _flush(self, partition: int, end: int) -> Sent:
         numbers = (f"flush-{number}" for number in range(100 * self.partitions))
         meter = next(name for name in numbers if self._homes.of(name) == partition)
-        document = {"meter_id": meter, "ts": end + 300_000, "value": 1}
+        document = {"meter_id": meter, "ts": end + self.flush * self.interval, "value": 1}
         return Sent(end, partition, meter.encode(), json.dumps(document).encode())
 
 
-async def produce(bootstrap: str, topic: str, load: Load, seconds: float) -> None:
+async def produce(
+    bootstrap: str, topic: str, load: Load, seconds: float, begin: int | None = None
+) -> None:
     """Send a load, spread evenly over so many seconds, each meter to its own partition."""
-    records = load.records(int(time.time() * 1000) + AHEAD)
+    records = load.records(int(time.time() * 1000) + AHEAD if begin is None else begin)
     begun = time.monotonic()
     async with AIOKafkaProducer(
         bootstrap_servers=bootstrap, acks="all", enable_idempotence=True, linger_ms=20

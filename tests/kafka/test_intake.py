@@ -4,14 +4,18 @@ import asyncio
 import json
 
 import pytest
-from aiokafka import ConsumerRecord, TopicPartition
+from aiokafka import TopicPartition
 
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.kafka.intake import Intake
+from meteragent.kafka.unpack import Unpacker
 from meteragent.stream.pipeline import Assigned, Pipeline, Position
 from meteragent.watch.events import BatchTaken, WindowsDecided
+from tests.batches import Stored, fetched
 from tests.given import KEY, MINUTE, policy
+
+UNPACKER = Unpacker(Decoder())
 
 
 def test_time_passes_only_once_that_is_committed() -> None:
@@ -20,7 +24,7 @@ def test_time_passes_only_once_that_is_committed() -> None:
         reading = b'{"meter_id":"m","ts":1000,"value":400}'
         assert not list(pipeline.feed(Decoder().decode([reading], [0], [1000])))
         source = TopicPartition("readings", 0)
-        intake = Intake(source, pipeline, Decoder(), Encoder(), {"all": "out"}, lambda _: None)
+        intake = Intake(source, pipeline, UNPACKER, Encoder(), {"all": "out"}, lambda _: None)
         before = pipeline.position()
 
         intake.pass_time(2 * MINUTE)
@@ -50,10 +54,10 @@ def test_a_long_pause_is_committed_in_portions_with_the_position_before_it(
         pipeline = Pipeline([Assigned("", "all", private)], KEY, max_skew=1000, max_meters=99)
         said: list[object] = []
         source = TopicPartition("readings", 0)
-        intake = Intake(source, pipeline, Decoder(), Encoder(), {"all": "out"}, said.append)
-        await intake.take([record(at, meter, 1000) for at, meter in enumerate(meters)])
+        intake = Intake(source, pipeline, UNPACKER, Encoder(), {"all": "out"}, said.append)
+        await intake.take(fetched(record(at, meter, 1000) for at, meter in enumerate(meters)))
         _, before = await intake.empty()
-        await intake.take([record(10, "m-0", 100 * MINUTE + 1000)])
+        await intake.take(fetched([record(10, "m-0", 100 * MINUTE + 1000)]))
         portions, positions = [], []
         while True:
             outbox, position = await intake.empty()
@@ -82,19 +86,19 @@ def test_panes_close_before_any_window_is_over() -> None:
         pipeline = Pipeline([Assigned("", "all", long)], KEY, max_skew=1000, max_meters=9)
         said: list[object] = []
         source = TopicPartition("readings", 0)
-        intake = Intake(source, pipeline, Decoder(), Encoder(), {"all": "out"}, said.append)
-        await intake.take([record(at, "m", at * 20 * MINUTE) for at in range(3)])
+        intake = Intake(source, pipeline, UNPACKER, Encoder(), {"all": "out"}, said.append)
+        await intake.take(fetched(record(at, "m", at * 20 * MINUTE) for at in range(3)))
         outbox, position = await intake.empty()
         assert (outbox.released, list(outbox.accounts)) == (0, ["m"])
         assert position.processed == 3
         assert [type(event) for event in said] == [BatchTaken]
-        await intake.take([record(3, "m", 80 * MINUTE)])
+        await intake.take(fetched([record(3, "m", 80 * MINUTE)]))
         assert (await intake.empty())[0].released == 1
         assert [type(event) for event in said] == [BatchTaken, WindowsDecided, BatchTaken]
 
     asyncio.run(scenario())
 
 
-def record(offset: int, meter: str, time: int) -> ConsumerRecord:
+def record(offset: int, meter: str, time: int) -> Stored:
     value = json.dumps({"meter_id": meter, "ts": time, "value": 400}).encode()
-    return ConsumerRecord("readings", 0, offset, time, 1, None, value, 0, 0, len(value), ())
+    return Stored(value, offset, time)

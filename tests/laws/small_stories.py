@@ -211,7 +211,7 @@ def fetched_by_bytes() -> Scenario:
     rule = Rule(step=6, slots=1)
     log = [known(5, 1, 0, "a"), known(5, 1, 0, "z"), Message(12, (11,), "z"), known(13, 12, 0, "a")]
     records = Story(config_of([rule]), tuple(log), ()).records((9,))
-    fetched = sum(len(record.value) for record in records)
+    fetched = sum(len(record.value or b"") for record in records)
     return scenario(rule, log, [Moment(20)], [(9,), (10,)], fetched=fetched)
 
 

@@ -70,7 +70,7 @@ def test_runs_of_one_record_are_released_as_runs_of_several(
 def test_halves_of_one_record_are_two_and_in_order() -> None:
     log = [Record(f"m-{n}", 0, n * SECOND, (1.0,)) for n in range(5)]
     before, after = together(log, [0] * 5, 0, 1).halves()
-    assert before.meters + after.meters == [f"m-{n}" for n in range(5)]
+    assert [*before.meters, *after.meters] == [f"m-{n}" for n in range(5)]
     assert (before.next_offset, after.next_offset) == (0, 1)
     before, after = together(log, [0, 0, 0, 0, 1], 0, 2).halves()
     assert (len(before.meters), len(after.meters)) == (4, 1)

@@ -25,7 +25,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from aiokafka import ConsumerRecord, TopicPartition
+from aiokafka import TopicPartition
 
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
@@ -33,9 +33,11 @@ from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import send
 from meteragent.kafka.owner import Bond, Generation, Layout
 from meteragent.kafka.restore import metadata
+from meteragent.kafka.unpack import Unpacker
 from meteragent.privacy import entropy
 from meteragent.privacy.ledger_record import OPEN_WINDOWS, behind
 from meteragent.stream.pipeline import START, Pipeline, Position
+from tests.batches import Stored, fetched
 from tests.given import KEY
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ SKEW, MOST_METERS = 1000, 9
 BOND = Bond("ledger", 0, "key", Layout(1), Generation(1, "settings"))
 """Of a ledger and a configuration that are the same in every world."""
 SOURCE = TopicPartition("meter.readings", 0)
+UNPACKER = Unpacker(Decoder())
 
 Watts = float | None
 World = tuple[Watts, ...]
@@ -241,22 +244,21 @@ class Story:
     fetched: int = 2**20
     """Bytes of the input that come at once, at least one record."""
 
-    def records(self, world: World) -> list[ConsumerRecord]:
+    def records(self, world: World) -> list[Stored]:
         """The input as the brokers hold it."""
         left = iter(world)
-        records: list[ConsumerRecord] = []
+        records: list[Stored] = []
         for message in self.log:
             value = message.payload(tuple(itertools.islice(left, len(message.at))))
             if value is not None:
                 written, offset = BEGIN + 1000 * message.written, len(records)
-                place = SOURCE.topic, SOURCE.partition, offset, written, 1
-                records.append(ConsumerRecord(*place, None, value, 0, 0, len(value), ()))
+                records.append(Stored(value, offset, written))
         assert not list(left)
         return records
 
     def clocks(self, world: World) -> list[int]:
         """The newest time that was told by each moment, in milliseconds since the epoch."""
-        told = [(r.timestamp, _newest(r.value, r.timestamp)) for r in self.records(world)]
+        told = [(r.timestamp, _newest(r.value or b"", r.timestamp)) for r in self.records(world)]
         return [
             max((time for at, time in told if at <= BEGIN + 1000 * moment.at), default=0)
             for moment in self.moments
@@ -349,7 +351,7 @@ class _Agent:
         )
         pipeline.restore(self._ledger)
         tell: Listener = lambda event: self._told.append(repr(event))  # noqa: E731
-        self._intake = Intake(SOURCE, pipeline, Decoder(), Encoder(), config.outputs, tell)
+        self._intake = Intake(SOURCE, pipeline, UNPACKER, Encoder(), config.outputs, tell)
 
     async def run(self) -> Record:
         for moment in self._story.moments:
@@ -366,15 +368,15 @@ class _Agent:
     async def _take(self, until: int) -> None:
         """As much at once as is fetched."""
         while batch := self._fetch(until):
-            await self._intake.take(batch)
+            await self._intake.take(fetched(batch))
             while self._intake.busy:
                 await self._commit()
 
-    def _fetch(self, until: int) -> list[ConsumerRecord]:
+    def _fetch(self, until: int) -> list[Stored]:
         left = self._story.fetched
-        batch: list[ConsumerRecord] = []
+        batch: list[Stored] = []
         for record in self._input[self._intake.next :]:
-            left -= len(record.value)
+            left -= len(record.value or b"")
             if record.timestamp > until or (batch and left < 0):
                 break
             batch.append(record)
@@ -408,7 +410,7 @@ class _Agent:
 def spent(kept: tuple[bytes, bytes | None, int | None]) -> tuple[bytes, bytes | None, int | None]:
     """What an account has spent: open windows stand behind it, which are as secret as readings."""
     key, account, time = kept
-    tail = behind(account) if account else b""
+    [tail] = behind([account]) if account else [b""]
     if account and tail.startswith(OPEN_WINDOWS):
         account = account.removesuffix(tail)
     return key, account, time

@@ -86,6 +86,9 @@ class ModelClients(Clients):
     def consumer(self, **options: Any) -> Consumer:  # noqa: ANN401 - aiokafka's own
         return Consumer(self._network, self._members, options)
 
+    def input(self, **options: Any) -> Any:  # noqa: ANN401 - one of the model
+        return self.consumer(**options)
+
     def producer(self, transactional_id: str | None) -> Producer:
         return Producer(self._network, transactional_id, self.kafka.transaction_timeout / 1000)
 

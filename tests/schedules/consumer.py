@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from aiokafka import ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import IllegalStateError, KafkaError
 
+from meteragent.kafka.fetch import Fetched
+from tests.batches import Stored, fetched
 from tests.schedules.kafka_model import Log
 from tests.schedules.loop import HOME
 from tests.schedules.members import Members
@@ -130,6 +132,16 @@ class Consumer:
 
     async def end_offsets(self, sources: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         return await self._network.call(lambda: {s: len(self._log(s).entries) for s in sources})
+
+    async def getbatches(
+        self, *, timeout_ms: int, max_records: int
+    ) -> dict[TopicPartition, Fetched]:
+        """The same, in the batches that brokers store."""
+        found = await self.getmany(timeout_ms=timeout_ms, max_records=max_records)
+        return {
+            source: fetched(Stored(r.value, r.offset, r.timestamp) for r in records)
+            for source, records in found.items()
+        }
 
     async def getmany(
         self, *sources: TopicPartition, timeout_ms: int, max_records: int

@@ -1,7 +1,7 @@
 """Bugs planted on purpose into the agent itself: the schedules must notice each."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -9,13 +9,14 @@ from random import Random
 from typing import NamedTuple
 from unittest.mock import patch
 
-from aiokafka import AIOKafkaProducer, ConsumerRecord, TopicPartition
+from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
 from meteragent.config.kafka import Kafka
 from meteragent.kafka import outbox, ownership, restore, worker
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.clock import BrokersClock, LastFetch
+from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.handover import Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox, Record
@@ -23,8 +24,11 @@ from meteragent.kafka.owner import Bond, Generation
 from meteragent.kafka.ownership import Ownership
 from meteragent.kafka.worker import Worker
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.stream.branch import Branch
+from meteragent.stream.cohort import Cohort
 from meteragent.stream.partition import TABLE, Command, Event, Life, State
 from meteragent.stream.pipeline import Pipeline, Position
+from meteragent.stream.releases import Step
 from tests.schedules.schedule import Kind
 
 Bug = Callable[[], AbstractContextManager[object]]
@@ -91,6 +95,17 @@ def passes_open_windows() -> AbstractContextManager[object]:
     return patch.object(Pipeline, "position", position)
 
 
+def carries_in_mind() -> AbstractContextManager[object]:
+    """What a silent meter's panes hold is taken for written down, and is not."""
+    real = Cohort.carry
+
+    def carry(self: Cohort, branch: Branch, before: int, most: int) -> Step | None:
+        step = real(self, branch, before, most)
+        return step and replace(step, accounts=[])
+
+    return patch.object(Cohort, "carry", carry)
+
+
 def draws_anew() -> AbstractContextManager[object]:
     """The noise is not a function of the content: every pipeline that is built has its own."""
     real, dice = Shared.pipeline, Random(0)
@@ -153,9 +168,9 @@ def feeds_stale_records() -> AbstractContextManager[object]:
     """Records that were read before the partition was built anew are fed all the same."""
     real = Worker.take
 
-    async def take(self: Worker, records: Sequence[ConsumerRecord], sought: object) -> None:
+    async def take(self: Worker, fetched: Fetched, sought: object) -> None:
         del sought
-        await real(self, records, self.sought)
+        await real(self, fetched, self.sought)
 
     return patch.object(Worker, "take", take)
 
@@ -212,6 +227,7 @@ BUGS = (
     Planted(commits_at_once, 50, "Broken"),
     Planted(restores_before_fencing, 300, "Broken"),
     Planted(passes_open_windows, 20, "lost"),
+    Planted(carries_in_mind, 100, "lost"),
     Planted(draws_anew, 50, "a second draw"),
     Planted(never_forgets, 200, "Broken"),
     Planted(restores_aborted, 50, "the ledger of"),

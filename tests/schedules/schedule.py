@@ -50,6 +50,7 @@ from unittest.mock import patch
 
 from meteragent.errors import LedgerLost, Superseded
 from meteragent.kafka import group, intake
+from meteragent.stream import trail
 from tests.given import SECOND
 from tests.schedules.check import Checker
 from tests.schedules.instances import Instances
@@ -232,10 +233,11 @@ class Schedule:
 
 @contextmanager
 def limits_as_small_as_the_worlds() -> Iterator[None]:
-    """Or back-pressure and portions would never come."""
+    """Or back-pressure and portions would never come, and no silent meter's panes be carried."""
     with (
         patch.multiple(group, MOST_WAITING=6, LEAST_WAITING=6),
         patch.object(intake, "MOST_AT_ONCE", 2),
+        patch.multiple(trail, LONGER=-15 * SECOND, MILE=1, AT_LEAST=9),
     ):
         yield
 

@@ -279,7 +279,9 @@ def test_the_yardstick_catches_a_policy_of_little_noise_and_lets_pass_one_of_muc
         )
         for radius in (5, 5000)
     )
-    caught = {v.contest: v for v in yardstick.attack(little, KEY, run)}
-    assert not caught["whole evenings"].held
-    assert caught["whole evenings"].success.value > 0.5
-    assert all(verdict.held for verdict in yardstick.attack(much, KEY, run))
+    caught = {v.contest: v for v in yardstick.attack(little)}
+    assert not caught["whole evenings"].kept
+    assert caught["whole evenings"].success > 0.5
+    assert all(verdict.kept for verdict in yardstick.attack(much))
+    week, weeks = yardstick.habits(much)
+    assert week.chance < week.success < weeks.success

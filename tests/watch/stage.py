@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import tomllib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aiokafka import TopicPartition
@@ -14,11 +13,13 @@ from meteragent.config import Config
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.kafka.intake import Intake
+from meteragent.kafka.unpack import Unpacker
 from meteragent.stream.partition import State
 from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.events import PartitionMoved, PartitionRestored, Rebalanced, TransactionEnded
 from meteragent.watch.metrics import Monitor
 from meteragent.watch.watched import Clocks
+from tests.batches import Stored, fetched
 from tests.given import KEY
 
 if TYPE_CHECKING:
@@ -60,15 +61,6 @@ on_exhausted = "partial"
 """
 
 
-@dataclass(frozen=True)
-class Read:
-    """A message as Kafka hands it over."""
-
-    value: bytes
-    offset: int
-    timestamp: int
-
-
 def config(text: str = POLICIES) -> Config:
     return Config.model_validate(tomllib.loads(text))
 
@@ -104,7 +96,7 @@ class Stage:
         pipeline = Pipeline(assigned, KEY, max_skew=10 * MINUTE, max_meters=10_000_000)
         source = TopicPartition("in", partition)
         self._intakes[partition] = Intake(
-            source, pipeline, Decoder(), Encoder(), self.settings.outputs, tell
+            source, pipeline, Unpacker(Decoder()), Encoder(), self.settings.outputs, tell
         )
         tell(PartitionRestored(partition, 0, 0.5, 0))
         tell(PartitionMoved(partition, State.RUNNING))
@@ -122,9 +114,9 @@ class Stage:
         """Records come in."""
         records = []
         for value in values:
-            records.append(Read(value, self._offsets[partition], int(self.now * 1000)))
+            records.append(Stored(value, self._offsets[partition], int(self.now * 1000)))
             self._offsets[partition] += 1
-        asyncio.run(self._intakes[partition].take(records))
+        asyncio.run(self._intakes[partition].take(fetched(records)))
 
     def commit(self, partition: int, seconds: float = 0.02) -> int:
         """What was decided is committed; answers with how many windows that were."""

@@ -138,7 +138,7 @@ function showState({ word, sentence }) {
 
 function show(status) {
   showState(status.state);
-  say(find("version"), status.version);
+  say(find("version"), `${status.version}, records read by ${status.decoder}`);
   say(find("up"), `· up for ${duration(status.up_seconds)}`);
   say(find("records"), short.format(status.records_per_second));
   say(find("releases"), short.format(status.releases_per_second));

@@ -1,0 +1,116 @@
+//! What is found in records, and the numbers of ids.
+
+use std::collections::HashMap;
+
+/// Ids and their numbers, in the order in which they were first met.
+#[derive(Default)]
+pub struct Names {
+    numbers: HashMap<Box<[u8]>, i64, foldhash::quality::RandomState>,
+    /// Those that nobody was told of yet.
+    pub new: Vec<String>,
+    bytes: usize,
+}
+
+impl Names {
+    /// The number of an id that is UTF-8.
+    pub fn number(&mut self, name: &[u8]) -> i64 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = self.numbers.len() as i64;
+        self.numbers.insert(name.into(), number);
+        self.new.push(String::from_utf8_lossy(name).into_owned());
+        self.bytes += name.len();
+        number
+    }
+
+    /// How many bytes all ids have.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// A record that somebody else has to judge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Odd {
+    /// Where it stands.
+    pub offset: i64,
+    /// When it was written.
+    pub timestamp: i64,
+    /// What it is; a tombstone is nothing.
+    pub value: Option<Vec<u8>>,
+}
+
+/// Good records, a run each; `watts` has an entry for each reading of these.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Columns {
+    /// Of ids.
+    pub numbers: Vec<i64>,
+    /// Where records stand.
+    pub offsets: Vec<i64>,
+    /// When they were written.
+    pub timestamps: Vec<i64>,
+    /// How many readings each has.
+    pub counts: Vec<i64>,
+    /// The time of the first one.
+    pub starts: Vec<i64>,
+    /// From each to the next.
+    pub intervals: Vec<i64>,
+    /// What they say; NaN is nothing.
+    pub watts: Vec<f64>,
+    /// The others.
+    pub odd: Vec<Odd>,
+}
+
+impl Columns {
+    /// Make room for so many more records, within reason.
+    pub fn expect(&mut self, records: usize) {
+        let records = records.min(1 << 20);
+        self.numbers.reserve(records);
+        self.offsets.reserve(records);
+        self.timestamps.reserve(records);
+        self.counts.reserve(records);
+        self.starts.reserve(records);
+        self.intervals.reserve(records);
+        self.watts.reserve(records);
+    }
+
+    /// Take a record in.
+    pub fn add(&mut self, names: &mut Names, value: Option<&[u8]>, offset: i64, timestamp: i64) {
+        let before = self.watts.len();
+        match value.and_then(|bytes| crate::record::plain(bytes, &mut self.watts)) {
+            Some(run) => {
+                self.numbers.push(names.number(run.meter));
+                self.offsets.push(offset);
+                self.timestamps.push(timestamp);
+                self.counts.push((self.watts.len() - before) as i64);
+                self.starts.push(run.start);
+                self.intervals.push(run.interval);
+            }
+            None => {
+                self.watts.truncate(before);
+                self.odd.push(Odd {
+                    offset,
+                    timestamp,
+                    value: value.map(<[u8]>::to_vec),
+                });
+            }
+        }
+    }
+
+    /// Take lines in, of which the first has this number; empty ones hold nothing.
+    ///
+    /// What comes after the last line's end is no line.
+    pub fn add_lines(&mut self, names: &mut Names, text: &[u8], first: i64, timestamp: i64) -> i64 {
+        let mut offset = first;
+        for line in text.split_inclusive(|letter| *letter == b'\n') {
+            if let Some((b'\n', line)) = line.split_last() {
+                if !line.is_empty() {
+                    self.add(names, Some(line), offset, timestamp);
+                }
+                offset += 1;
+            }
+        }
+        offset
+    }
+}

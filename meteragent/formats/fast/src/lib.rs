@@ -1,0 +1,22 @@
+//! Record batches and lines -> columns: the fast twin of `meteragent.formats.decoder`.
+//!
+//! Whatever is not surely plain is `odd`: it is handed back as it came, and Python judges it. So
+//! nothing is refused here, and what is taken is taken exactly as Python takes it.
+//!
+//! - `batch`: a batch's records, as Kafka stores them
+//! - `unpack`: what senders have compressed, up to a limit
+//! - `record`: one record's JSON: a reading, or a block of them
+//! - `text`: JSON's strings, numbers and white space
+//! - `moment`: times as RFC 3339 writes them
+//! - `columns`: what is found, and the numbers of ids
+//! - `python`: the border
+#![forbid(unsafe_code)]
+
+pub mod batch;
+pub mod columns;
+pub mod moment;
+#[cfg(feature = "python")]
+mod python;
+pub mod record;
+pub mod text;
+pub mod unpack;

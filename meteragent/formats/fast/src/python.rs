@@ -1,0 +1,135 @@
+//! The border to Python.
+
+use crate::batch;
+use crate::columns::{Columns, Names};
+use crate::unpack::Fault;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+
+/// Columns of int64 and float64, what is odd, and the ids that are new.
+type Found<'py> = (
+    [Bound<'py, PyBytes>; 6],
+    Bound<'py, PyBytes>,
+    Vec<(i64, i64, Option<Bound<'py, PyBytes>>)>,
+    Bound<'py, PyList>,
+);
+
+/// Reads records, and gives ids their numbers.
+#[pyclass]
+#[derive(Default)]
+struct Reader {
+    names: Names,
+}
+
+#[pymethods]
+impl Reader {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many bytes the ids have that were met.
+    #[getter]
+    fn bytes_of_names(&self) -> usize {
+        self.names.bytes()
+    }
+
+    /// The records of batches that stand in `raw`, from one offset on and before another.
+    ///
+    /// Nothing: they are not plain, and somebody else has to read them. OverflowError: one
+    /// unpacks to more than `most` bytes. ValueError: one is corrupt.
+    fn batches<'py>(
+        &mut self,
+        py: Python<'py>,
+        raw: &[u8],
+        spans: Vec<(usize, usize)>,
+        first: i64,
+        until: i64,
+        most: usize,
+    ) -> PyResult<Option<Found<'py>>> {
+        let mut columns = Columns::default();
+        for (at, end) in spans {
+            let bytes = raw
+                .get(at..end)
+                .ok_or_else(|| PyValueError::new_err("no such span"))?;
+            match batch::add(&mut columns, &mut self.names, bytes, &(first..until), most) {
+                Ok(()) => {}
+                Err(Fault::Unsure) => return Ok(None),
+                Err(Fault::TooLarge) => return Err(PyOverflowError::new_err(())),
+                Err(Fault::Corrupt) => return Err(PyValueError::new_err(())),
+            }
+        }
+        self.told(py, columns).map(Some)
+    }
+
+    /// The records of whole lines, of which the first has this number, all written then.
+    fn lines<'py>(
+        &mut self,
+        py: Python<'py>,
+        text: &[u8],
+        first: i64,
+        timestamp: i64,
+    ) -> PyResult<(Found<'py>, i64)> {
+        let mut columns = Columns::default();
+        let after = columns.add_lines(&mut self.names, text, first, timestamp);
+        Ok((self.told(py, columns)?, after))
+    }
+}
+
+impl Reader {
+    fn told<'py>(&mut self, py: Python<'py>, columns: Columns) -> PyResult<Found<'py>> {
+        let c = &columns;
+        let odd = c.odd.iter().map(|o| {
+            (
+                o.offset,
+                o.timestamp,
+                o.value.as_deref().map(|value| PyBytes::new(py, value)),
+            )
+        });
+        let integers = |column: &Vec<i64>| packed(py, column, |number| number.to_ne_bytes());
+        Ok((
+            [
+                integers(&c.numbers)?,
+                integers(&c.offsets)?,
+                integers(&c.timestamps)?,
+                integers(&c.counts)?,
+                integers(&c.starts)?,
+                integers(&c.intervals)?,
+            ],
+            packed(py, &c.watts, |number| number.to_ne_bytes())?,
+            odd.collect(),
+            PyList::new(py, self.names.new.drain(..))?,
+        ))
+    }
+}
+
+fn packed<'py, T: Copy>(
+    py: Python<'py>,
+    column: &[T],
+    bytes: impl Fn(T) -> [u8; 8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, 8 * column.len(), |room| {
+        for (place, number) in room.chunks_exact_mut(8).zip(column) {
+            place.copy_from_slice(&bytes(*number));
+        }
+        Ok(())
+    })
+}
+
+/// The checksum of bytes, as batches have it.
+#[pyfunction]
+fn checksum(raw: &[u8], at: usize, end: usize) -> PyResult<u32> {
+    let bytes = raw
+        .get(at..end)
+        .ok_or_else(|| PyValueError::new_err("no such span"))?;
+    Ok(batch::checksum(bytes))
+}
+
+#[pymodule]
+fn meteragent_fast(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Reader>()?;
+    module.add("MOST_UNPACKED", batch::MOST_UNPACKED)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(checksum, module)?)
+}

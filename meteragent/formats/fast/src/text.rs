@@ -1,0 +1,150 @@
+//! JSON's strings, numbers and white space, as far as they are plain.
+
+/// Digits that are exact in a double, whatever they are.
+const EXACT: usize = 15;
+/// What is longer is left to Python.
+const LONGEST_NUMBER: usize = 64;
+const TENS: [f64; 16] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+];
+
+/// A place in a record.
+pub struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// At the beginning.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Cursor { bytes, at: 0 }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    /// The next letter that is no space; it is not taken.
+    pub fn next(&mut self) -> Option<u8> {
+        self.skip_space();
+        self.peek()
+    }
+
+    /// Take a letter, if it is the next one.
+    pub fn take(&mut self, letter: u8) -> bool {
+        let found = self.next() == Some(letter);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Take a word, if it is next.
+    pub fn word(&mut self, word: &[u8]) -> bool {
+        self.skip_space();
+        let found = self.bytes[self.at..].starts_with(word);
+        if found {
+            self.at += word.len();
+        }
+        found
+    }
+
+    /// Whether nothing but spaces is left.
+    pub fn is_done(&mut self) -> bool {
+        self.next().is_none()
+    }
+
+    /// A string without escapes: its bytes, and whether they are all ASCII.
+    pub fn string(&mut self) -> Option<(&'a [u8], bool)> {
+        if !self.take(b'"') {
+            return None;
+        }
+        let (rest, mut all) = (&self.bytes[self.at..], 0);
+        let length = rest.iter().position(|letter| {
+            all |= letter;
+            matches!(letter, b'"' | b'\\' | 0..0x20)
+        })?;
+        if rest[length] != b'"' {
+            return None;
+        }
+        self.at += length + 1;
+        let (found, ascii) = (&rest[..length], all < 0x80);
+        (ascii || std::str::from_utf8(found).is_ok()).then_some((found, ascii))
+    }
+
+    /// A whole number that is not negative.
+    pub fn natural(&mut self) -> Option<i64> {
+        self.skip_space();
+        let from = self.at;
+        let mut found = 0i64;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            found = found
+                .checked_mul(10)?
+                .checked_add(i64::from(digit - b'0'))?;
+            self.at += 1;
+        }
+        let digits = self.at - from;
+        let led_by_zero = digits > 1 && self.bytes[from] == b'0';
+        let goes_on = matches!(self.peek(), Some(b'.' | b'e' | b'E'));
+        (digits > 0 && !led_by_zero && !goes_on).then_some(found)
+    }
+
+    fn digits(&mut self, number: &mut u64) -> usize {
+        let from = self.at;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            *number = number
+                .wrapping_mul(10)
+                .wrapping_add(u64::from(digit - b'0'));
+            self.at += 1;
+        }
+        self.at - from
+    }
+
+    /// A finite number.
+    ///
+    /// Few digits are a whole number and a power of ten that doubles hold exactly, so that one
+    /// division rounds once. The library rounds all others as correctly.
+    pub fn number(&mut self) -> Option<f64> {
+        self.skip_space();
+        let from = self.at;
+        let negative = self.peek() == Some(b'-');
+        self.at += usize::from(negative);
+        let (first, mut mantissa) = (self.at, 0u64);
+        let whole = self.digits(&mut mantissa);
+        if whole == 0 || (whole > 1 && self.bytes[first] == b'0') {
+            return None;
+        }
+        let mut parts = 0;
+        let has_point = self.peek() == Some(b'.');
+        if has_point {
+            self.at += 1;
+            parts = self.digits(&mut mantissa);
+            if parts == 0 {
+                return None;
+            }
+        }
+        let has_power = matches!(self.peek(), Some(b'e' | b'E'));
+        if has_power {
+            self.at += 1;
+            self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
+            if self.digits(&mut 0) == 0 {
+                return None;
+            }
+        }
+        if !has_power && whole + parts <= EXACT {
+            let found = mantissa as f64 / TENS[parts];
+            let no_zero = has_point || mantissa != 0; // a whole number has no negative zero
+            return Some(if negative && no_zero { -found } else { found });
+        }
+        let text = &self.bytes[from..self.at];
+        if !(has_point || has_power) || text.len() > LONGEST_NUMBER {
+            return None; // a large whole number is rounded by Python
+        }
+        let found: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+        found.is_finite().then_some(found)
+    }
+}

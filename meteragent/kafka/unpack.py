@@ -1,0 +1,43 @@
+"""Batches of the input -> columns."""
+
+from meteragent.errors import BatchRefused
+from meteragent.formats import fast
+from meteragent.formats.forms import MessageDecoder
+from meteragent.kafka.fetch import MAGIC, Fetched, batch, magic
+from meteragent.stream.readings import Readings
+
+
+class Unpacker:
+    """Reads batches: aiokafka unpacks, a decoder reads what they hold; or the wheel does both."""
+
+    def __init__(self, decoder: MessageDecoder) -> None:
+        self._decoder = decoder
+        self._fast = fast.reader_for(decoder)
+
+    def columns(self, fetched: Fetched) -> Readings | None:
+        """What the records hold that are wanted of these; nothing if none is."""
+        readings = self._fast_columns(self._fast, fetched) if self._fast else None
+        if readings is None:
+            return self._slow_columns(fetched)
+        return readings if len(readings.offsets) or readings.rejects else None
+
+    def _fast_columns(self, reader: fast.FastReader, fetched: Fetched) -> Readings | None:
+        """The same, or nothing because not all is plain."""
+        if any(magic(fetched.raw, at) != MAGIC for at, _ in fetched.spans):
+            return None
+        try:
+            return reader.batches(fetched.raw, fetched.spans, fetched.first, fetched.until)
+        except OverflowError:
+            problem = f"holds more than {fast.MOST_UNPACKED} bytes"
+            raise BatchRefused(fetched.first, problem) from None
+        except ValueError:
+            raise BatchRefused(fetched.first, "is not what was compressed") from None
+
+    def _slow_columns(self, fetched: Fetched) -> Readings | None:
+        wanted = [
+            (record.value, record.offset, record.timestamp)
+            for at, end in fetched.spans
+            for record in batch(fetched.raw, at, end)
+            if fetched.first <= record.offset < fetched.until
+        ]
+        return self._decoder.decode(*zip(*wanted, strict=True)) if wanted else None
