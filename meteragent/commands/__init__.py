@@ -2,8 +2,7 @@
 
 parser, arguments    what can be said to the program
 check, explain, ledger, run, sanitize, topics    what is done every day
-completion, config, convert, inspect, key, schema    the other commands
+completion, config, convert, init, inspect, key, schema    the other commands
 settings    what is released, as a command is told
-shells      what a shell needs, to complete all of it
 exit_codes, layout    how a command ends, and how its words fit a terminal
 """

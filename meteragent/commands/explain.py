@@ -13,6 +13,7 @@ from meteragent.commands.settings import settings
 from meteragent.config import Config
 from meteragent.config.choice import choice
 from meteragent.explain.document import EXPLANATION_SCHEMA, Answer, Choice, Explanation, Seen
+from meteragent.explain.dpia import IN_FILES, Streams, assessment
 from meteragent.explain.explain import HABIT, WEEK, explain
 from meteragent.explain.words import factor, listed, share_text, significant
 
@@ -32,13 +33,26 @@ RIGHT = (
 
 def run(arguments: Namespace) -> Exit:
     """Explain every policy; needs neither key nor brokers."""
-    explained = explanations(settings(arguments))
-    if arguments.json:
+    config = settings(arguments)
+    explained = explanations(config)
+    if arguments.dpia:
+        guarantees = (policy.guarantee for policy in config.policy)
+        streams = IN_FILES if arguments.config is None else _streams(config)
+        sys.stdout.write(assessment([*zip(guarantees, explained, strict=True)], streams))
+    elif arguments.json:
         told = {"schema": EXPLANATION_SCHEMA, "policies": [*map(asdict, explained)]}
         sys.stdout.write(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     else:
         sys.stdout.write("\n\n".join(text(one, columns()) for one in explained) + "\n")
     return Exit.OK
+
+
+def _streams(config: Config) -> Streams:
+    kafka = config.kafka
+    outputs = listed(f"`{topic}`" for topic in dict.fromkeys(config.outputs.values()))
+    return Streams(
+        f"`{kafka.input}`", outputs, f"`{kafka.ledger}`", f"`{kafka.rejected}`", config.retention
+    )
 
 
 def explanations(config: Config) -> list[Explanation]:

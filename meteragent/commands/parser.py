@@ -25,9 +25,8 @@ def parser() -> ArgumentParser:
         "--offline", action="store_true", help="only what can be told without the brokers"
     )
 
-    explain = commands.add_parser("explain", help="what a setting protects, in plain words")
-    explain.add_argument("--json", action="store_true", help="exact numbers, for programs")
-    files.add_policy(explain)
+    _add_explain(commands)
+    _add_init(commands)
 
     key = commands.add_parser("key", help="the noise key").add_subparsers(
         dest="action", metavar="ACTION", required=True
@@ -55,6 +54,46 @@ def parser() -> ArgumentParser:
     return top
 
 
+def _add_explain(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    explain = commands.add_parser("explain", help="what a setting protects, in plain words")
+    form = explain.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="exact numbers, for programs")
+    form.add_argument(
+        "--dpia", action="store_true", help="a data protection impact assessment, begun"
+    )
+    files.add_policy(explain)
+
+
+def _add_init(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    init = commands.add_parser("init", help="make a configuration, a key and topics to start with")
+    init.add_argument("preset", choices=files.CHOICES["preset"], help="what is to be hidden")
+    init.add_argument(
+        "--interval", metavar="10s", help="from one reading of a meter to the next (the preset's)"
+    )
+    init.add_argument("--name", metavar="NAME", help="what people call the policy (the preset's)")
+    init.add_argument(
+        "--bootstrap", metavar="HOST:PORT", help="brokers, with commas between: topics are made"
+    )
+    _takes_topics(init)
+    init.add_argument(
+        "-c",
+        "--config",
+        type=Path,
+        default=Path("agent.toml"),
+        metavar="FILE",
+        help="to write, with the key beside it (default: agent.toml)",
+    )
+
+
+def _takes_topics(command: ArgumentParser) -> None:
+    command.add_argument(
+        "--partitions", type=int, default=6, metavar="N", help="of input and ledger (default: 6)"
+    )
+    command.add_argument(
+        "--replication", type=int, default=1, metavar="N", help="copies of each (default: 1)"
+    )
+
+
 def _add_descriptions(commands: "_SubParsersAction[ArgumentParser]") -> None:
     config = commands.add_parser("config", help="the configuration").add_subparsers(
         dest="action", metavar="ACTION", required=True
@@ -62,7 +101,11 @@ def _add_descriptions(commands: "_SubParsersAction[ArgumentParser]") -> None:
     config.add_parser("reference", help="every setting, as Markdown")
 
     completion = commands.add_parser("completion", help="what a shell reads to complete commands")
-    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="which one")
+    completion.add_argument(
+        "shell",
+        choices=("bash", "zsh", "fish"),
+        help='which one; read it by eval "$(meteragent completion bash)", in fish by | source',
+    )
 
     schema = commands.add_parser("schema", help="the JSON Schema of a message")
     schema.add_argument("name", choices=("reading", "release", "policy", "reject", "explanation"))
@@ -89,12 +132,7 @@ def _add_topics(commands: "_SubParsersAction[ArgumentParser]") -> None:
     )
     make = topics.add_parser("create", help="make those that do not exist yet")
     _takes_config(make)
-    make.add_argument(
-        "--partitions", type=int, default=6, metavar="N", help="of input and ledger (default: 6)"
-    )
-    make.add_argument(
-        "--replication", type=int, default=1, metavar="N", help="copies of each (default: 1)"
-    )
+    _takes_topics(make)
 
 
 def _add_ledger(commands: "_SubParsersAction[ArgumentParser]") -> None:

@@ -8,6 +8,7 @@ advantage   how often the best attacker is right who holds several stories, exac
 habits      the same of everyday loads, once and as habits
 document    what is said of a policy
 explain     a policy -> this document: numbers, and sentences that say what they mean
+dpia        a data protection impact assessment, begun: what a configuration answers of it
 advice      what is doubtful about a policy
 accounts    what was spent, what is left, when it comes back
 words       numbers as people read them

@@ -131,13 +131,8 @@ def remap(mechanism: Mechanism, prior: Floats, loss: Loss, *, share: float = 0.9
     promise that sees no more of the window than this one answer would serve it better. Of joint
     noise it reads what was drawn, and leaves the other answers out.
     """
+    refuse_crooked(mechanism, prior, share)
     levels = np.arange(mechanism.domain.top + 1)
-    if prior.shape != levels.shape or not np.isclose(prior.sum(), 1) or (prior < 0).any():
-        raise InvalidSetting(
-            "prior", "is not a distribution over the levels", f"give {len(levels)} shares of 1"
-        )
-    if not 0 < share < 1:
-        raise InvalidSetting("share", "must be in (0, 1)", 'write for example "0.9"')
     first, belief, weight = _beliefs(mechanism, prior)
     losses = loss(levels[:, np.newaxis], levels) @ belief  # losses[guess, released]
     cumulative = np.cumsum(belief, axis=0)
@@ -149,6 +144,17 @@ def remap(mechanism: Mechanism, prior: Floats, loss: Loss, *, share: float = 0.9
         high=(cumulative < (1 - tail) * cumulative[-1]).sum(axis=0),
         expected_loss=float(losses.min(axis=0) @ weight),
     )
+
+
+def refuse_crooked(mechanism: Mechanism, prior: Floats, share: float) -> None:
+    """Refuse a prior that is no distribution over the levels, or a share that is none."""
+    levels = mechanism.domain.top + 1
+    if prior.shape != (levels,) or not np.isclose(prior.sum(), 1) or (prior < 0).any():
+        raise InvalidSetting(
+            "prior", "is not a distribution over the levels", f"give {levels} shares of 1"
+        )
+    if not 0 < share < 1:
+        raise InvalidSetting("share", "must be in (0, 1)", 'write for example "0.9"')
 
 
 def _beliefs(mechanism: Mechanism, prior: Floats) -> tuple[int, Floats, Floats]:
@@ -169,14 +175,38 @@ def _beliefs(mechanism: Mechanism, prior: Floats) -> tuple[int, Floats, Floats]:
 
 
 def _joint_beliefs(mechanism: JointGeometric, prior: Floats) -> tuple[int, Floats, Floats]:
-    levels, law = np.arange(len(prior)), mechanism.marginal
-    law = np.log(law[: len(law) // 2 + 1])  # what is behind lacks the radii that are left out
-    reach = len(law) - 1
+    reach = len(mechanism.marginal) // 2
     released = np.arange(-reach, len(prior) + reach)
-    apart = np.abs(levels[:, np.newaxis] - released)
+    apart = np.abs(np.arange(len(prior))[:, np.newaxis] - released)
+    return -reach, *_by_largest(prior, _log_chances(mechanism, apart))
+
+
+def _log_chances(mechanism: TruncatedGeometric | JointGeometric, apart: Integers) -> Floats:
+    """How likely it is to draw so many levels beside the truth, as logarithms.
+
+    Up to a constant of what was drawn, such as that of a level at an end of the range.
+    """
     rate = float(-mechanism.alpha.ln())
-    beyond = np.maximum(apart - reach, 0)  # where it falls like alpha
-    return -reach, *_by_largest(prior, law[apart - beyond] - rate * beyond)
+    if not isinstance(mechanism, JointGeometric):
+        return -rate * apart.astype(np.float64)
+    law = mechanism.marginal
+    law = np.log(law[: len(law) // 2 + 1])  # what is behind lacks the radii that are left out
+    beyond = np.maximum(apart - len(law) + 1, 0)  # where it falls like alpha
+    likely: Floats = law[apart - beyond] - rate * beyond
+    return likely
+
+
+def posterior(mechanism: Mechanism, prior: Floats, released: Integers) -> Floats:
+    """belief[level, released] of somebody with this prior, in each of these levels that were drawn.
+
+    Precondition: `prior` is a distribution over the levels. It is what `remap` reckons with, for
+    who needs it of a few levels only.
+    """
+    assert isinstance(mechanism, TruncatedGeometric | JointGeometric)  # noqa: S101 - no other
+    apart = np.abs(np.arange(len(prior))[:, np.newaxis] - released)
+    belief, _ = _by_largest(prior, _log_chances(mechanism, apart))
+    shares: Floats = belief / belief.sum(axis=0)
+    return shares
 
 
 def _by_largest(prior: Floats, likelihood: Floats) -> tuple[Floats, Floats]:

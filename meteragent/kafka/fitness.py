@@ -12,6 +12,8 @@ from meteragent.formats.forms import longest_release
 from meteragent.privacy.ledger import Ledger
 from meteragent.privacy.ledger_record import dump
 from meteragent.privacy.units import format_duration
+from meteragent.stream.branch import shapes
+from meteragent.stream.fold_record import longest
 
 FOREVER = -1
 NO_LIMIT = 2**31
@@ -174,9 +176,10 @@ def _too_small(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:
 
 def _account_bytes(config: Config, prefix: str) -> int:
     """How long the ledger record is of meters whose policies are for this prefix."""
-    shares = [one.share for one in config.assigned if one.prefix == prefix]
-    ledgers = [Ledger(share.terms, 1) for share in shares]
-    return max(map(len, dump(shares, ledgers, np.array([0]))))
+    its = [one for one in config.assigned if one.prefix == prefix]
+    ledgers = [Ledger(one.share.terms, 1) for one in its]
+    [account] = dump([one.share for one in its], ledgers, np.array([0]))
+    return len(account) + longest([shape for one in its for shape in shapes(one)])
 
 
 def lasting(kafka: Kafka, topics: Mapping[str, Topic]) -> dict[str, int]:

@@ -15,6 +15,7 @@ from meteragent.stream.closed import Closed
 from meteragent.stream.fold_record import Folded, FoldShape
 from meteragent.stream.folds import Contents, Decided, Folds, some_of
 from meteragent.stream.meters import Assigned
+from meteragent.stream.open_slots import OpenSlots
 from meteragent.stream.panes import Store
 from meteragent.stream.pieces import as_bytes, as_numbers
 from meteragent.stream.releases import Releases, Withheld
@@ -38,6 +39,7 @@ class Branch:
         self.folds = Folds(self.policy)
         self.ledger = Ledger(self.policy.terms)
         self._releaser = Releaser(self.policy, key)
+        *_, self._of_open = shapes(assigned)
 
     def grow(self, rows: int) -> None:
         """Make room for at least this many meters."""
@@ -92,13 +94,7 @@ class Branch:
         panes = self.policy.panes
         state = [as_bytes(panes.start(first)[:, np.newaxis]), as_bytes(levels)]
         until = panes.start(first + slots.panes)
-        return Folded(self._shape_of_open, until, np.concatenate(state, axis=1))
-
-    @property
-    def _shape_of_open(self) -> FoldShape:
-        slots, (digest, _) = self.store.open_slots, self.folds.shape
-        levels = slots.length * self.policy.domain.dtype.itemsize
-        return FoldShape(self.share.mark_of_open, digest, _TIME + levels)
+        return Folded(self._of_open, until, np.concatenate(state, axis=1))
 
     def reopen(self, rows: Integers, kept: list[Folded], alone: Mask) -> None:
         """Go on with open panes that were carried; what is lost of them, say so."""
@@ -106,7 +102,7 @@ class Branch:
         if mine is None:
             return
         lost = np.ones(len(rows), dtype=np.bool_)
-        if mine.shape == self._shape_of_open:
+        if mine.shape == self._of_open:
             some, state = rows[alone], mine.state[alone]
             first = self.policy.panes.newest(as_numbers(state[:, :_TIME], _INT64)[:, 0])
             levels = as_numbers(state[:, _TIME:], self.policy.domain.dtype)
@@ -223,6 +219,18 @@ class Branch:
                 granted[paid],
             )
         return values, unbiased
+
+
+def shapes(assigned: Assigned) -> list[FoldShape]:
+    """What may stand behind the account of a meter: open windows, if panes make them; open panes.
+
+    In this order.
+    """
+    policy, share, folds = assigned.policy, assigned.share, Folds(assigned.policy)
+    digest, count = folds.shape
+    levels = OpenSlots(policy).length * policy.domain.dtype.itemsize
+    of_open = FoldShape(share.mark_of_open, digest, _TIME + levels)
+    return [*([FoldShape(share.mark, digest, count)] if folds.several else []), of_open]
 
 
 def _held(contents: Levels | Sums) -> Integers:

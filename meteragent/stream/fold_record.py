@@ -76,6 +76,11 @@ def dump(kept: Sequence[Folded]) -> list[bytes]:
     return [row.tobytes() for row in table]
 
 
+def longest(shapes: Sequence[FoldShape]) -> int:
+    """How many bytes stand behind an account where all of this does."""
+    return _layout(_HEAD.itemsize + len(shapes) * _SHAPE.itemsize, shapes).itemsize
+
+
 def parsed(records: Sequence[bytes]) -> Iterator[tuple[list[int], list[Folded]]]:
     """Which of these have the same shapes, and what they hold; those of no bytes hold nothing."""
     by_start: dict[bytes, list[int]] = {}

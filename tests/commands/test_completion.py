@@ -15,13 +15,17 @@ import pytest
 from meteragent.cli import main
 from meteragent.commands.exit_codes import Exit
 from meteragent.commands.parser import parser
-from meteragent.commands.shells import SHELLS, Place, places, script
+from tests.docs.completions import FOLDER, SHELLS, commands, completions
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from pathlib import Path
 
-KNOWN = list(places(parser()))
-BY_PATH = {place.path: place for place in KNOWN}
+BY_PATH = {command.prog: command for command in commands(parser())}
+
+
+def script(shell: str) -> str:
+    return (FOLDER / f"meteragent.{shell}").read_text("utf-8")
 
 
 def run(*command: str, given: str = "") -> list[str]:
@@ -35,21 +39,22 @@ def run(*command: str, given: str = "") -> list[str]:
 def in_bash(line: str) -> set[str]:
     *before, current = line.split(" ")
     words = " ".join(f"'{word}'" for word in (*before, current))
-    asked = f"COMP_WORDS=({words}); COMP_CWORD={len(before)}; _meteragent"
+    asked = f"COMP_WORDS=({words}); COMP_CWORD={len(before)}; _shtab_meteragent"
     shown = 'for one in "${COMPREPLY[@]}"; do echo "$one"; done'
-    written = f"{script('bash', parser())}\n{asked}\n{shown}\n"
+    written = f"{script('bash')}\n{asked}\n{shown}\n"
     return set(run("bash", "--norc", "-s", given=written))
 
 
 def in_fish(line: str) -> set[str]:
-    written = f"{script('fish', parser())}\ncomplete -C '{line}'\n"
+    written = f"{script('fish')}\ncomplete -C '{line}'\n"
     return {offer.split("\t")[0] for offer in run("fish", "--no-config", given=written)}
 
 
 def in_zsh(line: str, directory: Path) -> str:
     """What an interactive zsh makes of the line and a tab, as its screen shows it."""
-    (directory / "meteragent.zsh").write_text(script("zsh", parser()))
-    setup = "autoload -U compinit; compinit -u -D; source ./meteragent.zsh; PS1='> '; echo ready\n"
+    (directory / "meteragent.zsh").write_text(script("zsh"))
+    begin = "autoload -U compinit; compinit -u -D; PS1='> '"
+    setup = f'{begin}; eval "$(cat meteragent.zsh)"; echo ready\n'
     process, terminal = pty.fork()
     if process == 0:
         os.chdir(directory)
@@ -76,12 +81,19 @@ def _heard(terminal: int, until: str | None) -> str:
     return said
 
 
-def offered(place: Place) -> set[str]:
-    return {name for name, _ in place.commands} | set(place.words)
+def offered(command: ArgumentParser) -> set[str]:
+    """What may stand alone, if that is to be chosen from."""
+    alone = [action for action in command._actions if not action.option_strings]
+    return {str(choice) for action in alone for choice in action.choices or ()}
 
 
-def options(place: Place) -> set[str]:
-    return {name for name, _ in place.options}
+def options(command: ArgumentParser) -> set[str]:
+    return {flag for action in command._actions for flag in action.option_strings}
+
+
+def test_scripts_are_those_of_the_parser() -> None:
+    """If not: `python -m tests.docs.pages`."""
+    assert {path.name: path.read_text("utf-8") for path in FOLDER.iterdir()} == completions()
 
 
 @pytest.mark.parametrize("path", sorted(BY_PATH))
@@ -129,7 +141,7 @@ def test_zsh_offers_every_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_command_prints_the_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == Exit.OK
-    assert capsys.readouterr().out == script(shell, parser())
+    assert capsys.readouterr().out == script(shell)
 
 
 def test_it_needs_no_library() -> None:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from meteragent.config.policy import PolicySettings
+from meteragent.explain.words import time_text
+from meteragent.stream.trail import read_back
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "deploy" / "operations.md"
@@ -84,3 +89,19 @@ def test_the_arithmetic_is_right() -> None:
         assert value == pytest.approx(amount(right.strip()), rel=0.05), line
         checked += 1
     assert checked >= 12
+
+
+@pytest.mark.parametrize("row", MEASURED["presets"], ids=lambda row: row["preset"])
+def test_each_presets_row_is_what_was_measured_and_what_follows(row: dict[str, Any]) -> None:
+    times = {name: f"{row[f'{name}_ms'] // 1000}s" for name in ("interval", "grace")}
+    settings = {"name": "all", "preset": row["preset"], **times}
+    policy = PolicySettings.model_validate(settings).policy
+    name = f"`{row['preset']}`, {time_text(policy.interval)}, {time_text(policy.grace)}"
+    back = read_back(policy)
+    measured = f"{row['resident']:,}, {row['peak']:,}"
+    line = next(line for line in GUIDE.read_text().splitlines() if line.startswith(f"| {name} |"))
+    _, _, bytes_of_a_meter, plan, read, readings, _ = (cell.strip() for cell in line.split("|"))
+    assert (bytes_of_a_meter, read) == (measured, time_text(back))
+    assert readings == f"{-(-back // policy.interval):,} readings"
+    assert amount(plan) >= 1.45 * row["resident"]
+    assert row["peak"] <= (2048 if policy.interval < 30_000 else 1024)

@@ -15,6 +15,7 @@ from meteragent.commands.parser import parser
 from meteragent.commands.schema import SCHEMAS
 from meteragent.config.reference import reference
 from meteragent.stream.partition import diagram
+from tests.docs import completions
 from tests.docs.house import house, rooms
 from tests.docs.metrics_page import metrics
 
@@ -113,6 +114,7 @@ def schemas() -> str:
 
 
 if __name__ == "__main__":
+    completions.write()
     for file, content in pages().items():
         (FOLDER / file).write_text(content, "utf-8")
     for path in DRAWN_IN:

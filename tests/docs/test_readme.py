@@ -8,7 +8,6 @@ import jsonschema
 import pytest
 
 from meteragent.commands.parser import parser
-from meteragent.commands.shells import places
 from meteragent.config import load
 from meteragent.formats.schema import reading_schema, release_schema
 from meteragent.stream.partition import diagram
@@ -67,6 +66,6 @@ def test_the_reference_is_fresh(name: str, content: str) -> None:
 def test_the_reference_has_every_command_and_no_other_page() -> None:
     commands = pages()["commands.md"]
     told = set(re.findall("^## `(meteragent .*)`$", commands, re.MULTILINE))
-    paths = [place.path for place in places(parser())]
+    paths = [command.prog for command in commands(parser())]
     assert told == {p for p in paths if not any(other.startswith(f"{p} ") for other in paths)}
     assert {path.name for path in FOLDER.iterdir()} >= {*pages()}

@@ -432,6 +432,14 @@ def test_a_setting_that_protects_and_lasts_is_not_warned_of() -> None:
     assert warned(**CALM) == ""
 
 
+def test_a_range_is_as_wide_where_it_begins_below_nothing() -> None:
+    """A home that feeds in: 24 kW, not 0 W between -12 kW and 12 kW."""
+    below = {**CALM, "domain": Domain(-12_000, 12_000, 10)}
+    assert "wider than the range" not in warned(**below)
+    drowned = {**below, "questions": (question("avg", "0.1", 100_000),)}
+    assert "wider than the range of 24,000 W" in warned(**drowned)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -13,7 +13,14 @@ import pytest
 from meteragent import Domain, TruncatedGeometric
 from meteragent.errors import InvalidSetting
 from meteragent.explain import reader as readers
-from meteragent.explain.reader import Loss, absolute, remap, squared, zero_one
+from meteragent.explain.reader import (
+    Loss,
+    absolute,
+    posterior,
+    remap,
+    squared,
+    zero_one,
+)
 from meteragent.privacy.domain import ABSENT
 from meteragent.privacy.joint import JointGeometric
 from meteragent.privacy.mechanism import matrix
@@ -173,6 +180,23 @@ def test_noise_far_narrower_than_the_range_is_read_too() -> None:
     reader = remap(mechanism, np.full(401, 1 / 401), absolute)
     middle = np.arange(401)
     np.testing.assert_array_equal(reader.guess[middle - reader.first], middle)
+
+
+@pytest.mark.parametrize("weights", PRIORS.values(), ids=PRIORS)
+def test_beliefs_in_a_few_levels_are_those_of_bayes(weights: list[int]) -> None:
+    prior, half = shares(weights), Fraction(1, 2)
+    own, released = levels_of(7, HALF), np.array([0, 3, 6, 3])
+    chances = np.array(matrix(6, own.alpha), dtype=np.float64)[:, released] * prior[:, np.newaxis]
+    beliefs = posterior(own, prior, released)
+    np.testing.assert_allclose(beliefs, chances / chances.sum(axis=0), atol=1e-12)
+    joint, drawn_at = JointGeometric(Domain(0, 6, 1), HALF, 2), [-30, -1, 2, 9]
+    told = posterior(joint, prior, np.array(drawn_at))
+    for column, z in enumerate(drawn_at):
+        likely = [
+            w * float(twin.within(half, [(z - y, z - y), (None, None)]))
+            for y, w in enumerate(weights)
+        ]
+        np.testing.assert_allclose(told[:, column], np.array(likely) / sum(likely), atol=1e-9)
 
 
 # What was drawn, and how likely that was.

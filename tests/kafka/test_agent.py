@@ -38,6 +38,27 @@ class Signalled(ModelClients):
             self.signal()
 
 
+def test_how_far_a_group_got_outlasts_it() -> None:
+    """What stood still is counted from when the last one got on, and not from the start."""
+    loop = Loop(0)
+    config = world(0).config
+    network = Network(loop, Kafka(), lambda: START)
+    members = Members(network, config.kafka.input, PARTITIONS)
+    clients = ModelClients(config.kafka, network, members)
+    agent = Agent(config, KEY, lambda _: None, clients, loop.time)
+
+    async def scenario() -> None:
+        running = asyncio.ensure_future(agent.run())
+        await asyncio.sleep(50)
+        agent.stop()
+        await running
+
+    loop.run(asyncio.wait_for(scenario(), 100))
+    assert agent.group is None
+    assert loop.time() >= 50
+    assert agent.stood_still < 10
+
+
 def test_a_signal_at_the_very_end_of_the_start_is_heard() -> None:
     loop = Loop(0)
     config = world(0).config

@@ -99,6 +99,25 @@ def test_panes_close_before_any_window_is_over() -> None:
     asyncio.run(scenario())
 
 
+def test_a_window_of_which_no_pane_is_open_is_open_all_the_same() -> None:
+    """Its first quarter is over by the brokers' clock, and nobody was heard of since."""
+
+    async def scenario() -> None:
+        long = policy(size=60 * MINUTE)
+        pipeline = Pipeline([Assigned("", "all", long)], KEY, max_skew=1000, max_meters=9)
+        source = TopicPartition("readings", 0)
+        intake = Intake(source, pipeline, UNPACKER, Encoder(), {"all": "out"}, lambda _: None)
+        assert not pipeline.holds_open
+        await intake.take(fetched([record(0, "m", 1000)]))
+        for time, still_open in ((20 * MINUTE, True), (60 * MINUTE, False)):
+            intake.pass_time(time)
+            _, committed = await intake.empty()
+            await intake.go_on(committed)
+            assert pipeline.holds_open == still_open
+
+    asyncio.run(scenario())
+
+
 def record(offset: int, meter: str, time: int) -> Stored:
     value = json.dumps({"meter_id": meter, "ts": time, "value": 400}).encode()
     return Stored(value, offset, time)

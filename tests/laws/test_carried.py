@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from meteragent.errors import LedgerDamaged
 from meteragent.privacy.ledger_record import behind
 from meteragent.privacy.question import question
+from meteragent.stream.branch import shapes
+from meteragent.stream.fold_record import longest
 from meteragent.stream.pipeline import Assigned, Pipeline
 from meteragent.stream.releases import Step, Withheld
 from meteragent.stream.trail import expected, read_back
@@ -234,3 +236,17 @@ def test_times_that_no_window_can_have_are_no_record() -> None:
     wrong = account[: len(account) - len(tail)] + tail[:until] + bytes([255] * 7 + [127])
     with pytest.raises(LedgerDamaged, match="times"):
         pipeline(Published(accounts={meter: wrong + tail[until + 8 :]}), POLICIES)
+
+
+def test_no_record_is_longer_than_is_expected() -> None:
+    """One silent meter, of which all is written down that may be."""
+    its = POLICIES[:2]
+    published = Published()
+    sent = (("a", 999), ("b", 1020), ("b", 1500))
+    log = [Record(meter, at * SECOND, at * SECOND, (1.0,)) for meter, at in sent]
+    with carried_after(0):
+        one = pipeline(published, its)
+        for at, record in enumerate(log):
+            published.commit(one, one.feed(readings([record], at)))
+            lengths = [len(tail) for tail in behind([*published.accounts.values()])]
+    assert max(lengths) == longest([shape for one in its for shape in shapes(one)])

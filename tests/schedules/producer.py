@@ -50,6 +50,7 @@ class Producer:
         self._network = network
         self._name = name
         self._timeout = timeout
+        self._started = False
         self._identity: Identity | None = None
         self._open = False
         self._fatal: ProducerFenced | None = None
@@ -66,6 +67,7 @@ class Producer:
             await self._network.call(lambda: None)
         else:
             self._identity = await self._network.call(lambda: self._network.kafka.start(name))
+        self._started = True
 
     async def stop(self) -> None:
         """Deliver what waits, and end what is under way."""
@@ -84,6 +86,7 @@ class Producer:
         self, topic: str, value: bytes | None, *, key: bytes, partition: int = 0
     ) -> SimpleNamespace:
         """Outside any transaction; every topic is one of append times."""
+        assert self._started, "aiokafka's would wait for ever"
         kafka, times = self._network.kafka, list[int]()
 
         def append() -> int:

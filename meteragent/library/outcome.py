@@ -1,0 +1,146 @@
+"""Decided windows as the columns of a table, in the order in which they are published.
+
+The columns are those of `sanitize --format csv`, with types: times instead of milliseconds,
+numbers instead of text, nothing where a cell would be empty.
+"""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meteragent.formats.encoder import counts_are_told, readings_of
+from meteragent.privacy.arrays import Mask
+from meteragent.privacy.domain import Watts
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.terms import JOINT
+from meteragent.stream.releases import Releases, Step, stages
+
+Column = NDArray[Any]
+"""Of objects, where it is text or lists of numbers, and None is nothing; of floats, NaN is."""
+Kind = Literal["text", "time", "whole", "number", "numbers"]
+UNBIASED, EPSILON = "_unbiased", "_epsilon"
+_TYPES: dict[Kind, type[object]] = {"time": np.int64, "whole": np.int64, "number": np.float64}
+_ABOUT: dict[str, Kind] = {
+    "meter_id": "text",
+    "window_start": "time",
+    "window_end": "time",
+    "status": "text",
+    "withheld": "text",
+    "unit": "text",
+    "policy": "text",
+    "readings": "text",
+    "slots": "whole",
+}
+
+
+def columns_of(policies: Iterable[Policy]) -> dict[str, Kind]:
+    """Which columns there are: those about windows, and those of what policies ask."""
+    policies, kinds = list(policies), dict(_ABOUT)
+    if any(policy.readings == "exact" for policy in policies):
+        kinds["readings"] = "number"
+    for asked in (asked for policy in policies for asked in policy.questions):
+        answer: Kind = "numbers" if asked.query.per_slot else "number"
+        name = asked.query.name
+        kinds |= {name: answer, f"{name}{UNBIASED}": answer, f"{name}{EPSILON}": "text"}
+    if any(policy.noise == JOINT for policy in policies):
+        kinds[f"{JOINT}{EPSILON}"] = "text"
+    return kinds
+
+
+def table(kinds: dict[str, Kind], steps: Iterable[Step]) -> dict[str, Column]:
+    """What was decided, a row for each window."""
+    ordered = [part for stage in stages(steps) for part in _in_order(kinds, [*stage])]
+    return {
+        name: np.concatenate([_nothing(kind, 0), *(part[name] for part in ordered)])
+        for name, kind in kinds.items()
+    }
+
+
+def _in_order(kinds: dict[str, Kind], steps: list[Step]) -> list[dict[str, Column]]:
+    """The windows of one stage, in the order of `releases.Document`."""
+    places = [np.full(len(step.moments), step.place) for step in steps]
+    keys: list[Column] = [
+        np.concatenate([np.array(step.releases.meters, dtype=np.str_) for step in steps]),
+        np.concatenate([step.releases.ends for step in steps]),
+        np.concatenate(places),
+        np.concatenate([step.dues for step in steps]),
+        np.concatenate([step.moments for step in steps]),
+    ]
+    order = np.lexsort(keys)
+    parts = [(len(step.moments), _cells(kinds, step.releases)) for step in steps]
+    return [
+        {
+            name: np.concatenate(
+                [cells.get(name, _nothing(kind, count)) for count, cells in parts]
+            )[order]
+            for name, kind in kinds.items()
+        }
+    ]
+
+
+def _cells(kinds: dict[str, Kind], releases: Releases) -> dict[str, Column]:
+    """What is said of some windows of one policy; what is not said of any is left out."""
+    policy, granted = releases.policy, releases.granted
+    many = len(granted)
+    cells: dict[str, Column] = {
+        "meter_id": np.array(releases.meters, dtype=np.object_),
+        "window_start": releases.starts,
+        "window_end": releases.ends,
+        "status": np.where(granted > 0, _text("released", many), _text("suppressed", many)),
+        "withheld": np.array([str(why) or None for why in releases.withheld], dtype=np.object_),
+        "unit": _text("W", many),
+        "policy": _text(policy.id, many),
+        "slots": np.broadcast_to(np.asarray(releases.slots, dtype=np.int64), many),
+    }
+    kind = kinds["readings"]
+    counts = _nothing(kind, many)
+    for some in np.unique(granted).tolist():
+        if counts_are_told(policy, some):
+            whose = granted == some
+            counts[whose] = np.array(readings_of(releases), dtype=np.object_)[whose]
+    cells["readings"] = counts
+    for charge in policy.charges:
+        epsilon = _text(charge.epsilon, many)
+        epsilon[granted < charge.queries] = None
+        cells[f"{charge.name}{EPSILON}"] = epsilon
+    return cells | _answers(releases)
+
+
+def _answers(releases: Releases) -> dict[str, Column]:
+    policy, cells = releases.policy, dict[str, Column]()
+    outputs = [asked.query.outputs(policy.slots) for asked in policy.questions]
+    spans = pairwise([0, *np.cumsum(outputs).tolist()])
+    for place, (asked, span) in enumerate(zip(policy.questions, spans, strict=True)):
+        for suffix, values in (("", releases.values), (UNBIASED, releases.unbiased)):
+            some = values[:, slice(*span)], releases.granted > place
+            shown = (
+                _lists(releases, *some)
+                if asked.query.per_slot
+                else np.where(some[1], some[0][:, 0], np.nan)
+            )
+            cells[f"{asked.query.name}{suffix}"] = shown
+    return cells
+
+
+def _lists(releases: Releases, values: Watts, granted: Mask) -> Column:
+    """A list for each window, with None where its gaps are public."""
+    shown = values.astype(np.object_)
+    if releases.policy.presence == "public":
+        shown[~releases.present] = None
+    lists = np.full(len(granted), None, dtype=np.object_)
+    for window in np.flatnonzero(granted).tolist():
+        lists[window] = shown[window].tolist()
+    return lists
+
+
+def _text(text: str, many: int) -> Column:
+    return np.full(many, text, dtype=np.object_)
+
+
+def _nothing(kind: Kind, many: int) -> Column:
+    if kind == "number":
+        return np.full(many, np.nan)
+    return np.full(many, None if kind not in _TYPES else 0, dtype=_TYPES.get(kind, np.object_))

@@ -1,0 +1,86 @@
+"""What is released, chosen in Python: a preset, or settings one by one."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from meteragent.commands.explain import explanations, text
+from meteragent.config import Config, from_document, keyfile, load
+from meteragent.config.secretfile import SecretFile
+from meteragent.errors import ConfigRefused, InvalidSetting
+from meteragent.explain.document import Explanation
+from meteragent.privacy.entropy import NoiseKey
+
+WIDTH = 100
+KeyLike = NoiseKey | str | Path | None
+"""A key, or the file that holds it; None takes the one that an `agent.toml` names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What `meteragent explain` says: as text where it is shown, as numbers in `policies`."""
+
+    policies: tuple[Explanation, ...]
+
+    def __str__(self) -> str:
+        return "\n\n".join(text(one, WIDTH) for one in self.policies)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is released of which meters, and at what price."""
+
+    config: Config
+
+    def explain(self) -> Explained:
+        """What it protects, what it costs and what it is good for."""
+        return Explained(tuple(explanations(self.config)))
+
+    def noise_key(self, key: KeyLike) -> NoiseKey:
+        """The secret that noise is derived from. KeyRefused: there is none, or others read it."""
+        if key is None:
+            return self.config.agent.noise_key()
+        return key if isinstance(key, NoiseKey) else keyfile.load(SecretFile(Path(key)))
+
+
+def policy(preset: str | None = None, /, **settings: Any) -> Plan:  # noqa: ANN401 - any setting
+    """Choose what is released: by what to hide, and what is to be otherwise.
+
+    `settings` are those of a `[[policy]]` table, written the same way; numbers that money-like
+    arithmetic needs exactly, such as `epsilon`, as text.
+
+    >>> import meteragent as ma
+    >>> plan = ma.policy("tv-content", interval="1m")
+    >>> print(plan.explain().policies[0].name)
+    tv-content
+    >>> ma.policy("tv-content", window="no day")
+    Traceback (most recent call last):
+    meteragent.errors.ConfigRefused: window: is not a duration; write for example "15m" or "1h30m"
+
+    ConfigRefused: what is wrong with it, all at once.
+    """
+    chosen = {} if preset is None else {"preset": preset}
+    document = {"policy": [{"name": preset or "policy", **chosen, **settings}]}
+    try:
+        return Plan(from_document(document, Path(), {}))
+    except ConfigRefused as refused:
+        raise ConfigRefused([_as_argument(problem) for problem in refused.problems]) from None
+
+
+def policies(file: str | Path) -> Plan:
+    """What an `agent.toml` releases: all of its policies, and its key."""
+    return Plan(load(Path(file), os.environ))
+
+
+def create_key(path: str | Path) -> None:
+    """Make a new noise key, for its owner alone. KeyRefused: there is a file already."""
+    keyfile.create(Path(path))
+
+
+def _as_argument(problem: InvalidSetting) -> InvalidSetting:
+    name = problem.field.removeprefix("policy[0].")
+    return InvalidSetting(name, problem.problem, problem.instead)

@@ -1,0 +1,295 @@
+"""What a reader makes of releases for free: bills, sums, ranges, best guesses.
+
+A reader knows the plan, which is public, and what was released: nothing here sees a reading, the
+key or an account. All functions take what `protect` answered, of any kind of frame, and answer
+with the same kind.
+
+    bills       the energy of each meter, and between what it lies
+    sums        all homes added up, window by window, and between what their sum lies
+    ranges      between what the true answer of each window lies
+    guesses     the best single guess of each answer, for somebody who believed something before
+    prior_of    such a belief, from examples
+    smoothed    a smoother course, to look at and never to add up
+
+Bills and sums are of `…_unbiased`, which is right on average; the other columns are not.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import narwhals as nw
+import numpy as np
+from narwhals.typing import IntoDataFrame
+from numpy.typing import ArrayLike, NDArray
+
+from meteragent.errors import InvalidSetting
+from meteragent.explain import bills as exact
+from meteragent.explain import reader as best
+from meteragent.explain.bills import SMOOTHING
+from meteragent.explain.reader import Floats
+from meteragent.library.frames import frame_of, opened
+from meteragent.library.outcome import UNBIASED, Column, Kind
+from meteragent.library.plan import Plan
+from meteragent.privacy.arrays import Integers
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import Question
+
+Frame = TypeVar("Frame", bound=IntoDataFrame)
+
+
+class SmoothedWarning(UserWarning):
+    """Smoothed values must never be added up."""
+
+
+class _Answered(NamedTuple):
+    """The releases of one policy."""
+
+    policy: Policy
+    asked: Question
+    rows: Integers
+    unbiased: Floats
+    """Of the question, NaN where it was withheld."""
+
+
+def bills(
+    released: Frame, plan: Plan, *, by: str | Sequence[str] = "meter_id", share: float = 0.95
+) -> Frame:
+    """The energy of each meter in kilowatt hours, and between what it lies with this certainty.
+
+    `by`: the columns whose values are billed apart; add one of months to have bills of months.
+    `windows` were added up, `missing` ones were withheld: their energy is in no bill.
+
+    >>> import meteragent as ma, polars as pl
+    >>> hours = pl.DataFrame({"ts": range(0, 30 * 86400, 3600), "value": 250.0})
+    >>> plan = ma.policy("tv-content", interval="1h")
+    >>> month = ma.protect(
+    ...     hours, plan, key=ma.NoiseKey(bytes(range(32))), ledger=None, meter_id="home-1",
+    ...     time_format="unix",
+    ... )
+    >>> bill = ma.reader.bills(month, plan).row(0, named=True)
+    >>> bill["low"] < 250 * 24 * 30 / 1000 < bill["high"], bill["windows"]
+    (True, 30)
+    """
+    given, made = opened(released), _Made(_BILLS)
+    keys = [by] if isinstance(by, str) else [*by]
+    for part in _parts(given, plan, "avg"):
+        if part.policy.windows.overlap > 1:
+            problem = "has windows that overlap, which would be billed twice"
+            raise InvalidSetting("plan", problem, "release windows that do not: leave out hop")
+        starts = _milliseconds(given["window_start"])[part.rows]
+        for mine in _groups(given, keys, part.rows):
+            its = exact.bill(part.unbiased[mine], part.policy, part.asked, share, starts[mine])
+            missing = len(mine) - its.windows
+            made.add(
+                part.rows[mine[0]], its.kilowatt_hours, its.low, its.high, its.windows, missing
+            )
+    return made.frame(given, [*keys, "policy"])  # type: ignore[no-any-return]
+
+
+_BILLS: dict[str, Kind] = {
+    "kwh": "number",
+    "low": "number",
+    "high": "number",
+    "windows": "whole",
+    "missing": "whole",
+}
+
+
+def sums(released: Frame, plan: Plan, *, query: str = "avg", share: float = 0.95) -> Frame:
+    """All homes added up, window by window: watts, and between what the sum lies.
+
+    `homes` were added up, `missing` ones were withheld. A home with no row in a window is in
+    neither.
+    """
+    given, made = opened(released), _Made(_SUMS)
+    keys = ["window_start", "window_end"]
+    for part in _parts(given, plan, query):
+        for mine in _groups(given, keys, part.rows):
+            there = part.unbiased[mine][np.isfinite(part.unbiased[mine])]
+            total, homes = float(there.sum()), len(there)
+            off = exact.sum_quantile(part.policy, part.asked, homes, share)
+            missing = len(mine) - homes
+            made.add(part.rows[mine[0]], total, total - off, total + off, homes, missing)
+    return made.frame(given, [*keys, "policy"])  # type: ignore[no-any-return]
+
+
+_SUMS: dict[str, Kind] = {
+    "watts": "number",
+    "low": "number",
+    "high": "number",
+    "homes": "whole",
+    "missing": "whole",
+}
+
+
+def ranges(released: Frame, plan: Plan, *, query: str = "avg", share: float = 0.9) -> Frame:
+    """The same frame with `…_low` and `…_high`: between what the true answer lies.
+
+    With this certainty at least, for a reader who knows nothing else.
+    """
+    given = opened(released)
+    low, high = (np.full(len(given), np.nan) for _ in range(2))
+    for part in _parts(given, plan, query):
+        ends = best.interval(part.unbiased, part.policy, part.asked, share)
+        low[part.rows], high[part.rows] = ends
+    return _beside(given, {f"{query}_low": low, f"{query}_high": high})  # type: ignore[no-any-return]
+
+
+def guesses(
+    released: Frame,
+    plan: Plan,
+    prior: ArrayLike,
+    *,
+    query: str = "avg",
+    loss: str = "absolute",
+    share: float = 0.9,
+) -> Frame:
+    """The same frame with `…_guess`, `…_low` and `…_high`: the best guess, and a credible range.
+
+    `prior` is what the reader believed before: a share of 1 for each level, as `prior_of` makes
+    it. `loss` is what it tries to keep small: `absolute`, `squared` or `zero_one`. Guesses lean
+    towards the prior: never add them up.
+    """
+    if loss not in _BEST:
+        raise InvalidSetting("loss", "is none", f"write one of {', '.join(_BEST)}")
+    given, believed = opened(released), np.asarray(prior, dtype=np.float64)
+    found = {f"{query}_{name}": np.full(len(given), np.nan) for name in ("guess", "low", "high")}
+    for part in _parts(given, plan, query):
+        mechanism, domain = part.policy.mechanism(part.asked), part.policy.domain
+        best.refuse_crooked(mechanism, believed, share)
+        there = np.isfinite(part.unbiased)
+        drawn = best.drawn(part.unbiased[there], part.policy).astype(np.int64)
+        different, which = np.unique(drawn, return_inverse=True)
+        levels = [np.empty((3, 0))]
+        for first in range(0, len(different), TOGETHER):
+            belief = best.posterior(mechanism, believed, different[first : first + TOGETHER])
+            levels.append(_read(belief, _BEST[loss], share))
+        of_each = domain.watts(np.concatenate(levels, axis=1)[:, which])
+        for column, watts in zip(found.values(), of_each, strict=True):
+            column[part.rows[there]] = watts
+    return _beside(given, found)  # type: ignore[no-any-return]
+
+
+TOGETHER = 256
+"""Levels whose beliefs are worked out together."""
+
+
+def _read(belief: Floats, best_of: Callable[[Floats], Floats], share: float) -> Floats:
+    """The best level, the lowest and the highest credible one, for each belief[level, …]."""
+    up_to, tail = np.cumsum(belief, axis=0), (1 - share) / 2
+    low, high = (up_to <= tail).sum(axis=0), (up_to < 1 - tail).sum(axis=0)
+    return np.stack([best_of(belief), low, high]).astype(np.float64)
+
+
+_BEST: dict[str, Callable[[Floats], Floats]] = {
+    "absolute": lambda belief: (np.cumsum(belief, axis=0) < 1 / 2).sum(axis=0),
+    "squared": lambda belief: np.rint(np.arange(len(belief)) @ belief),
+    "zero_one": lambda belief: belief.argmax(axis=0),
+}
+"""What keeps a loss small: a median, a mean, the likeliest level."""
+
+
+def prior_of(watts: ArrayLike, plan: Plan) -> NDArray[np.float64]:
+    """A belief from examples: how often each level stood among these values.
+
+    Every level is given one example more, as none is impossible. The plan must be of one policy.
+
+    >>> import meteragent as ma
+    >>> plan = ma.policy("tv-content", interval="1m", maximum="3kW", step="1W", resolution="1W")
+    >>> prior = ma.reader.prior_of([100.2, 100.4, 2900.0], plan)
+    >>> int(prior.argmax())
+    100
+    """
+    [policy] = plan.config.policies
+    domain, examples = policy.domain, np.asarray(watts, dtype=np.float64).ravel()
+    above = examples[np.isfinite(examples)] - float(domain.minimum)
+    levels = np.clip(np.rint(above / float(domain.resolution)), 0, domain.top).astype(np.int64)
+    counts = np.bincount(levels, minlength=domain.top + 1) + 1.0
+    shares: NDArray[np.float64] = counts / counts.sum()
+    return shares
+
+
+def smoothed(released: Frame, plan: Plan, *, query: str = "avg") -> Frame:
+    """The same frame with `…_smoothed`: each meter's course with what neighbours say of it.
+
+    SmoothedWarning is always warned of: look at it, and never add it up.
+    """
+    warnings.warn(SMOOTHING, SmoothedWarning, stacklevel=2)
+    given = opened(released)
+    course = np.full(len(given), np.nan)
+    starts = _milliseconds(given["window_start"])
+    for part in _parts(given, plan, query):
+        for mine in _groups(given, ["meter_id"], part.rows):
+            by_time = mine[np.argsort(starts[part.rows[mine]], kind="stable")]
+            its = exact.smoothed(part.unbiased[by_time], part.policy, part.asked)
+            course[part.rows[by_time]] = its.watts
+    return _beside(given, {f"{query}_smoothed": course})  # type: ignore[no-any-return]
+
+
+def _parts(given: "nw.DataFrame[Any]", plan: Plan, query: str) -> Iterator[_Answered]:
+    """The releases of each policy that asks this. InvalidSetting: none does, or others did."""
+    policies = {policy.id: policy for policy in plan.config.policies}
+    ids = np.array(given["policy"].to_list(), dtype=np.object_)
+    if unknown := set(ids.tolist()) - policies.keys():
+        instead = "pass the plan that they were released by"
+        raise InvalidSetting("plan", f"is not that of releases under {min(unknown)}", instead)
+    asking = [
+        (policy, asked)
+        for policy in policies.values()
+        for asked in policy.questions
+        if asked.query.name == query and not asked.query.per_slot
+    ]
+    if not asking:
+        problem = "is not asked by the plan, or answered slot by slot"
+        raise InvalidSetting("query", problem, "name another of its queries")
+    unbiased = given[f"{query}{UNBIASED}"].to_numpy().astype(np.float64)
+    for policy, asked in asking:
+        rows = np.flatnonzero(ids == policy.id)
+        yield _Answered(policy, asked, rows, unbiased[rows])
+
+
+def _groups(given: "nw.DataFrame[Any]", keys: Sequence[str], rows: Integers) -> Iterator[Integers]:
+    """Where among the rows each combination of cells stands; in the order of the first."""
+    columns = [np.array(given[key].to_list(), dtype=np.object_)[rows].tolist() for key in keys]
+    places: dict[tuple[Any, ...], list[int]] = {}
+    for place, key in enumerate(zip(*columns, strict=True)):
+        places.setdefault(key, []).append(place)
+    yield from map(np.array, places.values())
+
+
+class _Made:
+    """Rows of an answer: each has cells of the given frame's row that it is of, and its own."""
+
+    def __init__(self, kinds: dict[str, Kind]) -> None:
+        self._kinds = kinds
+        self._firsts: list[int] = []
+        self._rows: list[tuple[float, ...]] = []
+
+    def add(self, first: int, *cells: float) -> None:
+        """One more."""
+        self._firsts.append(int(first))
+        self._rows.append(cells)
+
+    def frame(self, given: "nw.DataFrame[Any]", keys: Sequence[str]) -> Any:  # noqa: ANN401 - as given
+        """All of them."""
+        cells = np.array(self._rows, dtype=np.float64).reshape(-1, len(self._kinds)).T
+        whole = zip(self._kinds.items(), cells, strict=True)
+        columns = {
+            name: its.astype(np.int64) if kind == "whole" else its for (name, kind), its in whole
+        }
+        own = frame_of(columns, self._kinds, given.implementation)
+        rows = nw.maybe_reset_index(given[self._firsts])
+        about = {key: rows[key] for key in keys}
+        about |= {name: own[name] for name in own.columns}
+        return nw.from_dict(about).to_native()
+
+
+def _beside(given: "nw.DataFrame[Any]", columns: Mapping[str, Column]) -> Any:  # noqa: ANN401 - as given
+    """The same frame, and these columns of numbers."""
+    own = frame_of(columns, dict.fromkeys(columns, "number"), given.implementation)
+    return given.with_columns(own[name] for name in own.columns).to_native()
+
+
+def _milliseconds(moments: "nw.Series[Any]") -> Integers:
+    return moments.dt.timestamp("ms").to_numpy().astype(np.int64)

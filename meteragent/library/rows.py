@@ -1,0 +1,148 @@
+"""Columns of readings, each row judged: good ones to `Readings`, others counted.
+
+A row is judged as a line of JSON is: by its own cells alone. One without a value holds an absent
+reading, which is no fault.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meteragent.formats.json_one import CONTROL, LATEST, LONGEST_METER
+from meteragent.privacy.arrays import Integers, Mask
+from meteragent.privacy.domain import Watts
+from meteragent.stream.closed import Counts
+from meteragent.stream.readings import Readings, Reason
+
+AT_ONCE = 2**17
+"""Cells that are worked on together."""
+NO_TIME = -1
+_METER = re.compile(f"[^{CONTROL}]{{1,{LONGEST_METER}}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Readings as they stand in a table; `times` in milliseconds, `watts` NaN where absent."""
+
+    meters: NDArray[np.object_]
+    """Ids, where these are text."""
+    times: Integers
+    watts: Watts
+
+    def faults(self) -> dict[Reason, Mask]:
+        """Which rows are no readings; of several faults of a row the first one counts."""
+        different = set(self.meters.tolist())
+        known = {m for m in different if isinstance(m, str) and _METER.fullmatch(m)}
+        meters = np.zeros(len(self.times), dtype=np.bool_)
+        if len(known) < len(different):
+            meters[:] = [meter not in known for meter in self.meters.tolist()]
+        times = (self.times < 0) | (self.times > LATEST)
+        return {
+            Reason.BAD_METER: meters,
+            Reason.BAD_TIME: times & ~meters,
+            Reason.BAD_VALUE: np.isinf(self.watts) & ~times & ~meters,
+        }
+
+
+@dataclass(slots=True)
+class Tallied:
+    """What became of rows."""
+
+    rows: int = 0
+    good: int = 0
+    """Cells that are readings."""
+    accepted: int = 0
+    late: int = 0
+    shared: int = 0
+    """In slots that held a reading already: of several the first one counts."""
+    rejects: Counter[str] = field(default_factory=Counter)
+    first: dict[str, int] = field(default_factory=dict)
+    """The first row, from 0, that was rejected for each reason."""
+    released: int = 0
+    """Windows of which everything was released."""
+    withheld: Counter[str] = field(default_factory=Counter)
+    open: bool = False
+    """Whether windows are open still: they are not over, by the clock of this machine."""
+
+    def reject(self, reason: Reason, rows: Integers) -> None:
+        """Note rows that were rejected."""
+        if len(rows):
+            self.rejects[reason.value] += len(rows)
+            first = int(rows.min())
+            self.first[reason.value] = min(first, self.first.get(reason.value, first))
+
+    def count(self, counts: Counts, batch: "Batch") -> None:
+        """Add what a pipeline has counted of a batch."""
+        self.accepted += counts.tally.accepted
+        self.late += counts.tally.late
+        self.shared += counts.tally.duplicate
+        for reject in counts.rejects:
+            at = reject.offset - batch.first
+            self.reject(reject.reason, batch.rows[at : at + 1])
+
+    @property
+    def lost(self) -> list[str]:
+        """What was not taken, in words; nothing if all was."""
+        told = [
+            (self.late, "came after their windows had closed"),
+            (self.shared, "share a slot with one before (is interval too long?)"),
+        ]
+        words = [f"{count:,} readings {what}" for count, what in told if count]
+        for reason, count in sorted(self.rejects.items()):
+            words.append(f"{count:,} rows rejected: {reason}, from row {self.first[reason]:,}")
+        if self.open:
+            words.append(
+                "windows that are not over yet wait: pass their rows again, with what comes"
+            )
+        if self.rows and not self.released and not self.withheld:
+            words.append("no window was closed by them")
+        return words
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Good rows, to be worked on together."""
+
+    readings: Readings
+    rows: Integers
+    """In which row each of them stood."""
+    first: int
+    """The number of the first among all good rows."""
+
+
+def batches(rows: Cells, tallied: Tallied, *, by_time: bool) -> Iterator[Batch]:
+    """The good rows, some at a time; the others are counted.
+
+    `by_time`: in the order of their times, rows of one time as they stand; else all as they stand.
+    """
+    before, bad = tallied.rows, np.zeros(len(rows.times), dtype=np.bool_)
+    tallied.rows += len(bad)
+    for reason, faulty in rows.faults().items():
+        tallied.reject(reason, np.flatnonzero(faulty) + before)
+        bad |= faulty
+    good = np.flatnonzero(~bad)
+    if by_time and (np.diff(rows.times[good]) < 0).any():
+        good = good[np.argsort(rows.times[good], kind="stable")]
+    for start in range(0, len(good), AT_ONCE):
+        some, first = good[start : start + AT_ONCE], tallied.good
+        tallied.good += len(some)
+        yield Batch(_readings(rows, some, first), some + before, first)
+
+
+def _readings(rows: Cells, some: Integers, first: int) -> Readings:
+    ones = np.ones(len(some), dtype=np.int64)
+    return Readings(
+        meters=rows.meters[some].tolist(),
+        offsets=first + np.arange(len(some)),
+        timestamps=ones * LATEST,
+        counts=ones,
+        starts=rows.times[some],
+        intervals=ones,
+        watts=rows.watts[some],
+        rejects=[],
+        next_offset=first + len(some),
+    )
