@@ -153,8 +153,8 @@ class PolicySettings(Settings):
         default="24h",
     )
     min_coverage: Exact | None = setting(
-        "The share of slots that a window needs to be released; by default 0.8, and 0 where "
-        "presence is private.",
+        "The share of slots that a window needs to be released, and of those hours that a query "
+        "is about alone; by default 0.8, and 0 where presence is private.",
         '"0.8"',
         default=None,
     )

@@ -16,7 +16,11 @@ class AskedQuery(Settings):
     query: str = setting(
         '`"avg"`, `"min"`, `"median"`, `"max"`, a percentile such as `"p95"`; all but the '
         'first also of the averages of parts, as `"max(15m)"`; or `"reading"`, which releases '
-        "every slot and costs as often.",
+        "every slot and costs as often. All but the last also of some hours of the week by the "
+        'clocks of `timezone`, or of UTC, as `"avg[07:00-23:00]"`, `"avg[weekday 17:00-20:00]"`, '
+        '`"avg[mon-fri 07:00-09:00 17:00-20:00, sat]"` or `"avg[not weekend 22:00-06:00]"`: hours '
+        "over midnight are of the day on which they begin. A window that holds none of them is not "
+        "asked, and pays nothing for it.",
         '"avg"',
     )
     epsilon: Exact | None = setting(

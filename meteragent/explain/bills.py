@@ -59,15 +59,19 @@ def bill(
 
     Precondition: the windows do not overlap, and the query is the average. Postcondition: the
     energy lies between the ends with this share of certainty, over the noise; what rounding to the
-    grid adds, half a step a window at most, is not in it. Of a calendar's windows, say when they
-    start: they are not all as long as the longest, for which the ends are.
+    grid adds, half a step a window at most, is not in it. Of a calendar's windows, and of averages
+    of some hours, say when they start: they are not all as long as the longest, for which the ends
+    are.
     """
     finite = np.isfinite(unbiased)
     there, longest = unbiased[finite], policy.windows.lasting(1) / HOURS
+    about = asked.query.about
     if starts is not None:
-        hours = (policy.windows.end_of(starts[finite]) - starts[finite]) / HOURS
+        slots = np.broadcast_to(policy.asking.slots_of(about, starts[finite]), there.shape)
+        hours = slots * policy.interval / HOURS
         energy = float((there * hours).sum()) / 1000
-    elif policy.fewest_slots == policy.slots:
+        longest = float(hours.max(initial=0)) if about.register else longest
+    elif policy.fewest_slots == policy.slots and not about.register:
         energy = float(there.sum()) * longest / 1000
     else:
         raise InvalidSetting("starts", "are missing of windows of different lengths", "pass them")

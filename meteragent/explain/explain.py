@@ -4,6 +4,7 @@ Everything is computed from the configuration alone; it may be published. Number
 in the document, and rounded in sentences: bounds up, so that what is said always holds.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cache, partial
 from math import log2
@@ -123,8 +124,8 @@ def bits_told(policy: Policy) -> dict[str, float]:
 def _spending(policy: Policy) -> Spending:
     terms = policy.terms
     windows = terms.per_horizon + terms.slack
-    released, left = divmod(policy.budget, terms.price)
-    released = min(released, windows)
+    released = bisect_right(range(1, windows + 1), policy.budget, key=terms.dearest)
+    left = policy.budget - terms.dearest(released)
     partly = tuple(_partly(policy, left, windows - released)) if terms.partial else ()
     lasts = None if released == windows else policy.windows.ahead(released)
     return Spending(
@@ -160,11 +161,12 @@ def _spent_in_words(policy: Policy, windows: int, released: int, partly: tuple[P
     ending = (
         f"; the other {rest:,} are suppressed: they are announced, without a value" if rest else ""
     )
+    least = "at least " if policy.terms.timetable else ""
     lasts, back = (span_text(policy.windows, n) for n in (released, windows))
     return (
-        f"The budget of {span} pays for {released:,} whole releases of the {windows:,} windows "
-        f"that count against it{parts}{ending}. A full budget lasts {lasts}; what was spent comes "
-        f"back within {back}."
+        f"The budget of {span} pays for {least}{released:,} whole releases of the {windows:,} "
+        f"windows that count against it{parts}{ending}. A full budget lasts {lasts}; what was "
+        f"spent comes back within {back}."
     )
 
 

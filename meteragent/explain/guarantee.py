@@ -40,8 +40,8 @@ def most_spent(policy: Policy, windows: int) -> int:
     """Nano-units per watt that so many windows in a row can spend at most."""
     terms = policy.terms
     runs, rest = divmod(windows, terms.per_horizon)
-    whole = min(terms.budget, terms.per_horizon * terms.price)
-    return runs * whole + min(terms.budget, rest * terms.price)
+    whole = min(terms.budget, terms.dearest(terms.per_horizon))
+    return runs * whole + min(terms.budget, terms.dearest(rest))
 
 
 @dataclass(frozen=True)
@@ -185,6 +185,19 @@ class Guarantee:
             f"at most {one} from one release, {aligned} in {span} that start or end with a window, "
             f"and {any_other} in any {span}."
         )
+        yield from self._answers_in_words()
+        if policy.presence == "public":
+            yield "Which readings arrived is public: a gap in the readings can be seen."
+        else:
+            whole_range = policy.domain.maximum - policy.domain.minimum
+            told = float(epsilon_at(self.window, whole_range))
+            yield (
+                "Which readings arrived is protected too, as far as a load of the whole range is: "
+                f"one release improves the odds of guessing which did {at_most(told)}."
+            )
+
+    def _answers_in_words(self) -> Iterator[str]:
+        policy = self.policy
         if policy.noise == JOINT:
             yield (
                 "The answers of a window share one draw: all of them together lose what one alone "
@@ -201,14 +214,10 @@ class Guarantee:
                 "A slot without a reading holds the last one of its window, for up to "
                 f"{time_text(policy.fill_limit)}: readings are then what slots hold."
             )
-        if policy.presence == "public":
-            yield "Which readings arrived is public: a gap in the readings can be seen."
-        else:
-            whole_range = policy.domain.maximum - policy.domain.minimum
-            told = float(epsilon_at(self.window, whole_range))
+        if policy.asking.of_hours:
             yield (
-                "Which readings arrived is protected too, as far as a load of the whole range is: "
-                f"one release improves the odds of guessing which did {at_most(told)}."
+                f"Hours in brackets are by the clocks of {policy.asking.zone.name}. A window that "
+                "holds none of them is not asked about them, and pays nothing for it."
             )
 
 

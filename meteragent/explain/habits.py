@@ -17,6 +17,7 @@ from meteragent.explain.loads import DAY, Everyday, traces
 from meteragent.privacy.calendar import AnyWindows, CalendarWindows
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.policy import Policy
+from meteragent.privacy.query import About
 from meteragent.privacy.terms import JOINT
 
 DAYS = {"day": (1,), "week": (7,), "month": (28, 29, 30, 31)}
@@ -121,10 +122,25 @@ def _in_a_row(readings: int, most: int, part: Load, policy: Policy) -> Iterator[
 def _moved(covered: int, part: Load, policy: Policy) -> tuple[int, ...]:
     """How far a load moves the answers of a window that holds so many of its readings."""
     levels = policy.domain.levels_apart(part.watts)
-    there = min(covered, policy.slots)
-    return tuple(
-        asked.query.moved(there, policy.fewest_slots, levels) for asked in policy.questions
-    )
+    there, asking = min(covered, policy.slots), policy.asking
+    moved = []
+    for asked in policy.questions:
+        about, within, held = asked.query.about, there, policy.fewest_slots
+        if about.register and not about.part:
+            held, most = asking.extremes_of[about]
+            within = min(within, most, _in_hours(covered, part, policy, about))
+        moved.append(asked.query.moved(within, held, levels))
+    return tuple(moved)
+
+
+def _in_hours(covered: int, part: Load, policy: Policy, about: About) -> int:
+    """How many of the readings of some uses are within these hours at most.
+
+    The first use and the last one may be cut off by the window's bounds.
+    """
+    readings = policy.windows.readings(part.seconds * 1000)
+    uses = -(-covered // readings) + 1
+    return uses * policy.asking.of_hours[about].most_of(readings)
 
 
 def _drawn(covered: int, part: Load, policy: Policy) -> Counter[Draw]:

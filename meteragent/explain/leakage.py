@@ -5,7 +5,9 @@ The numbers are for people, so they are floats; accounts are kept elsewhere, in 
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +16,9 @@ from meteragent.errors import InvalidSetting
 from meteragent.privacy.calendar import AnyWindows
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO
+from meteragent.privacy.hours import Hours
 from meteragent.privacy.mechanism import Mechanism
-from meteragent.privacy.query import Query
+from meteragent.privacy.query import About, Query
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +32,14 @@ def odds(nano: int, watts: float) -> float:
 def bits(mechanism: Mechanism) -> float:
     """The most that a release tells, in bits: its min-entropy leakage under a uniform prior."""
     return math.log2(mechanism.multiplicative_capacity)
+
+
+class Within(NamedTuple):
+    """Hours that a query is about alone."""
+
+    hours: Hours
+    held: int
+    """How many of their slots hold a reading at least in a window that is released."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +62,7 @@ class Load:
         windows: AnyWindows,
         held: int,
         carried: int = 0,
+        of_hours: Mapping[About, Within] | None = None,
     ) -> float:
         """Log-odds by which all releases of one query, or of some with one draw, tell that it ran.
 
@@ -60,16 +72,18 @@ class Load:
         every starting time and every such pattern of gaps, whether readings are samples or
         means of their intervals. Why per query: an average moves only by the energy in its
         window, a percentile by up to the whole load, and the reading-by-reading release once
-        for each reading. With one draw for several, the answer counts that moves most.
+        for each reading. With one draw for several, the answer counts that moves most. Of a query
+        about some hours, what the load has of these counts, among `of_hours`.
         """
+
+        def moved(query: Query, covered: int) -> int:
+            within = (of_hours or {}).get(query.about)
+            if within is None:
+                return query.moved(min(covered + carried, windows.slots), held, levels)
+            return query.moved(within.hours.most_of(covered), within.held, levels)
+
         levels, readings = domain.levels_apart(self.watts), windows.readings(self.seconds * 1000)
         return (nano * float(domain.resolution) / NANO) * max(
-            sum(
-                max(
-                    query.moved(min(covered + carried, windows.slots), held, levels)
-                    for query in queries
-                )
-                for covered in shares
-            )
+            sum(max(moved(query, covered) for query in queries) for covered in shares)
             for shares in windows.shares(readings)
         )

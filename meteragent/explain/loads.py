@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from meteragent.explain.guarantee import most_spent
-from meteragent.explain.leakage import Load
+from meteragent.explain.leakage import Load, Within
 from meteragent.privacy.exact import epsilon_at
 from meteragent.privacy.policy import Policy
+from meteragent.privacy.query import About
 from meteragent.privacy.terms import JOINT
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
@@ -89,10 +90,9 @@ def traces(load: Everyday, policy: Policy, held: int, *, days: int = 1, carried:
 @lru_cache(maxsize=1024)
 def _alone(part: Load, policy: Policy, held: int, carried: int) -> dict[str, float]:
     """What the releases of each query tell, seen alone."""
+    frame = (policy.domain, policy.windows, held, carried, _within(policy, held))
     return {
-        asked.query.name: part.exponent(
-            (asked.query,), asked.nano, policy.domain, policy.windows, held, carried
-        )
+        asked.query.name: part.exponent((asked.query,), asked.nano, *frame)
         for asked in policy.questions
     }
 
@@ -103,7 +103,19 @@ def _together(part: Load, policy: Policy, held: int, carried: int) -> float:
         return sum(_alone(part, policy, held, carried).values())
     queries = tuple(asked.query for asked in policy.questions)
     nano = policy.questions[0].nano
-    return part.exponent(queries, nano, policy.domain, policy.windows, held, carried)
+    frame = (policy.domain, policy.windows, held, carried, _within(policy, held))
+    return part.exponent(queries, nano, *frame)
+
+
+def _within(policy: Policy, held: int) -> dict[About, Within]:
+    """The hours that it asks for readings of, and how many of these windows hold at least."""
+    needed = policy.needed_among if held < policy.fewest_slots else int
+    extremes, of_hours = policy.asking.extremes_of, policy.asking.of_hours.items()
+    return {
+        about: Within(hours, needed(extremes[about][0]))
+        for about, hours in of_hours
+        if not about.part
+    }
 
 
 def told_better(policy: Policy) -> list[str]:

@@ -7,7 +7,7 @@ from itertools import repeat
 from meteragent.formats.encoder import Answers, by_kind, counts_are_told, readings_of
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.terms import JOINT
-from meteragent.stream.releases import Releases, Withheld
+from meteragent.stream.releases import Kind, Releases
 
 _ABOUT = (
     *("meter_id", "window_start", "window_end", "status", "withheld", "unit", "policy"),
@@ -36,19 +36,19 @@ class CsvEncoder:
         """One row per window, in their order; cells of what was not released are empty."""
         return by_kind(releases, self._rows)
 
-    def _rows(self, releases: Releases, granted: int, withheld: Withheld) -> list[bytes]:
+    def _rows(self, releases: Releases, kind: Kind) -> list[bytes]:
         policy, answers = releases.policy, Answers(releases.policy)
-        released = policy.questions[:granted]
+        released = [policy.questions[one] for one in kind.released]
         cells: dict[str, Iterable[str]] = {
             "meter_id": releases.meters,
             "window_start": map(str, releases.starts.tolist()),
             "window_end": map(str, releases.ends.tolist()),
             "status": repeat("released" if released else "suppressed"),
-            "withheld": repeat(withheld),
+            "withheld": repeat(kind.withheld),
             "unit": repeat("W"),
             "policy": repeat(policy.id),
         }
-        if counts_are_told(policy, granted):
+        if counts_are_told(policy, kind):
             readings = map(str, readings_of(releases))
             slots = releases.slots
             cells |= {
@@ -57,13 +57,13 @@ class CsvEncoder:
             }
         for question, value, unbiased in zip(
             released,
-            answers.cells(releases.values, releases.present, granted),
-            answers.cells(releases.unbiased, releases.present, granted),
+            answers.cells(releases.values, releases.present, kind),
+            answers.cells(releases.unbiased, releases.present, kind),
             strict=True,
         ):
             names = (f"{question.query.name}{part}" for part in _PARTS)
             cells |= zip(names, (value, unbiased), strict=False)
-        paid = [charge for charge in policy.charges if charge.queries <= granted]
+        paid = kind.paid(policy)
         cells |= {f"{charge.name}{_EPSILON}": repeat(charge.epsilon) for charge in paid}
         columns = [cells.get(column, repeat("")) for column in self._columns]
         return _rows(zip(*columns, strict=False))  # as many as `meter_id` has

@@ -15,7 +15,7 @@ from meteragent.privacy.arrays import Mask
 from meteragent.privacy.domain import Watts
 from meteragent.privacy.policy import RELEASE_SCHEMA, Policy
 from meteragent.stream.readings import Reject
-from meteragent.stream.releases import Releases, Withheld
+from meteragent.stream.releases import Kind, Releases
 
 REJECT_SCHEMA = "meteragent.reject/1"
 CLASSES = ("some", "half", "most", "all")
@@ -56,23 +56,23 @@ class _Form:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._answers = Answers(policy)
-        self._templates: dict[tuple[int, Withheld], list[str]] = {}
+        self._templates: dict[Kind, list[str]] = {}
 
     def fill(self, releases: Releases) -> list[bytes]:
         """The documents; all of one kind are made at once."""
         return by_kind(releases, self._fill)
 
-    def _fill(self, releases: Releases, granted: int, withheld: Withheld) -> list[bytes]:
+    def _fill(self, releases: Releases, kind: Kind) -> list[bytes]:
         """Documents that differ in what fills their holes only: joined, and cut apart again."""
         columns = [
             map(_text, releases.meters),
             map(str, releases.starts.tolist()),
             map(str, releases.ends.tolist()),
-            *self._answers.cells(releases.values, releases.present, granted),
-            *self._answers.cells(releases.unbiased, releases.present, granted),
-            *self._readings(releases, granted),
+            *self._answers.cells(releases.values, releases.present, kind),
+            *self._answers.cells(releases.unbiased, releases.present, kind),
+            *self._readings(releases, kind),
         ]
-        template = self._templates.get((granted, withheld)) or self._template(granted, withheld)
+        template = self._templates.get(kind) or self._template(kind)
         pieces = template * len(releases.meters)
         for hole, column in enumerate(columns):
             pieces[2 * hole + 1 :: len(template)] = column
@@ -80,46 +80,45 @@ class _Form:
         documents.pop()
         return documents
 
-    def _template(self, granted: int, withheld: Withheld) -> list[str]:
+    def _template(self, kind: Kind) -> list[str]:
         """What is the same in all such documents, and between two pieces of it a hole."""
-        released = self._policy.questions[:granted]
-        holes = {question.query.name: _HOLE for question in released}
+        holes = {self._policy.questions[one].query.name: _HOLE for one in kind.released}
         document: dict[str, object] = {
             "schema": RELEASE_SCHEMA,
             "meter_id": _HOLE,
             "window_start": _HOLE,
             "window_end": _HOLE,
-            "status": "released" if released else "suppressed",
+            "status": "released" if kind.released else "suppressed",
             "values": holes,
             "unbiased": holes,
             "unit": "W",
             "policy": self._policy.id,
-            "epsilon": {c.name: c.epsilon for c in self._policy.charges if c.queries <= granted},
+            "epsilon": {c.name: c.epsilon for c in kind.paid(self._policy)},
         }
-        if withheld:
-            document["withheld"] = withheld
-        if counts_are_told(self._policy, granted):
+        if kind.withheld:
+            document["withheld"] = kind.withheld
+        if counts_are_told(self._policy, kind):
             slots = self._policy.slots if self._policy.calendar is None else _HOLE
             document |= {"readings": _HOLE, "slots": slots}
         first, *others = (_json(document) + _BETWEEN.decode()).split(_json(_HOLE))
         template = [first, *(piece for other in others for piece in ("", other))]
-        self._templates[granted, withheld] = template
+        self._templates[kind] = template
         return template
 
-    def _readings(self, releases: Releases, granted: int) -> list[Iterable[str]]:
+    def _readings(self, releases: Releases, kind: Kind) -> list[Iterable[str]]:
         """What is told of how many readings each window had, if anything is."""
-        if not counts_are_told(self._policy, granted):
+        if not counts_are_told(self._policy, kind):
             return []
         readings, slots = map(_json, readings_of(releases)), releases.slots
         return [readings] if isinstance(slots, int) else [readings, map(str, slots.tolist())]
 
 
-def counts_are_told(policy: Policy, granted: int) -> bool:
+def counts_are_told(policy: Policy, kind: Kind) -> bool:
     """Whether a document tells how many readings there were: none does that holds no answer.
 
     Where meters report on change, their number alone would tell what is withheld.
     """
-    return policy.presence == "public" and policy.readings != "none" and granted > 0
+    return policy.presence == "public" and policy.readings != "none" and bool(kind.released)
 
 
 def readings_of(releases: Releases) -> list[int] | list[str]:
@@ -143,10 +142,10 @@ class Answers:
         spans = pairwise([0, *np.cumsum(outputs).tolist()])
         self._spans = list(zip(spans, [query.per_slot for query in queries], strict=True))
 
-    def cells(self, outputs: Watts, present: Mask, granted: int) -> list[Iterable[str]]:
-        """cells[question][window]: what is written for each answer that is granted."""
+    def cells(self, outputs: Watts, present: Mask, kind: Kind) -> list[Iterable[str]]:
+        """cells[question][window]: what is written for each answer that is released."""
         columns: list[Iterable[str]] = []
-        for (first, last), per_slot in self._spans[:granted]:
+        for (first, last), per_slot in (self._spans[one] for one in kind.released):
             answers = outputs[:, first:last]
             if per_slot:
                 shown = answers.astype(np.object_)
@@ -158,20 +157,15 @@ class Answers:
         return columns
 
 
-def by_kind(
-    releases: Releases, write: Callable[[Releases, int, Withheld], list[bytes]]
-) -> list[bytes]:
-    """The documents in their order, though `write` gets all windows of one kind at once.
-
-    A kind is what was granted, and why not more.
-    """
-    kinds = list(zip(releases.granted.tolist(), releases.withheld, strict=True))
+def by_kind(releases: Releases, write: Callable[[Releases, Kind], list[bytes]]) -> list[bytes]:
+    """The documents in their order, though `write` gets all windows of one kind at once."""
+    kinds = releases.kinds()
     if len(set(kinds)) == 1:
-        return write(releases, *kinds[0])
+        return write(releases, kinds[0])
     documents = [b""] * len(kinds)
     for kind in set(kinds):
         some = [at for at, its in enumerate(kinds) if its == kind]
-        for at, document in zip(some, write(releases.chosen(some), *kind), strict=True):
+        for at, document in zip(some, write(releases.chosen(some), kind), strict=True):
             documents[at] = document
     return documents
 

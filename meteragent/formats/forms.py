@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from meteragent.formats.json_one import LATEST, LONGEST_METER
+from meteragent.privacy.arrays import Integers
 from meteragent.privacy.policy import Policy
 from meteragent.stream.readings import Readings
 from meteragent.stream.releases import Releases, Withheld
@@ -58,10 +59,23 @@ def longest_release(encoder: ReleaseEncoder, policy: Policy) -> int:
     levels = policy.domain.watts(np.arange(policy.domain.top + 1))
     longest = max(levels.tolist(), key=lambda watts: len(repr(watts)))
     meter = LONGEST_CHARACTER * LONGEST_METER
-    starts, granted = np.array([LATEST]), np.array([len(policy.questions)])
-    held, present = np.array([policy.slots]), np.ones((1, policy.slots), dtype=np.bool_)
-    values, unbiased = (np.full((1, outputs), watts) for watts in (longest, LONGEST_FLOAT))
+    starts = _late(policy)
+    many = len(starts)
+    granted, held = np.full(many, len(policy.questions)), np.full(many, policy.slots)
+    present = np.ones((many, policy.slots), dtype=np.bool_)
+    values, unbiased = (np.full((many, outputs), watts) for watts in (longest, LONGEST_FLOAT))
+    why = [Withheld.NOTHING] * many
     releases = Releases(
-        policy, [meter], starts, granted, [Withheld.NOTHING], held, present, values, unbiased
+        policy, [meter] * many, starts, granted, why, held, present, values, unbiased
     )
     return max(map(len, encoder.encode(releases)))
+
+
+def _late(policy: Policy) -> Integers:
+    """When late windows begin, one for each choice of what windows are asked."""
+    if not policy.asking.of_hours:
+        return np.array([LATEST])
+    windows = policy.windows
+    starts = windows.start(windows.newest(LATEST) - np.arange(len(windows.every)))
+    _, one_of_each = np.unique(policy.asking.of(starts), axis=0, return_index=True)
+    return starts[one_of_each]

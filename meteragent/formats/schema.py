@@ -14,6 +14,7 @@ from meteragent.formats.json_one import Block, Reading
 from meteragent.privacy.calendar import UNITS
 from meteragent.privacy.policy import POLICY_SCHEMA, RELEASE_SCHEMA, Policy
 from meteragent.privacy.query import NAMED
+from meteragent.privacy.registers import PATTERN
 from meteragent.privacy.terms import JOINT
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Withheld
@@ -25,7 +26,8 @@ READING_SCHEMA = "meteragent.reading/1"
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _PERCENTILE = r"p(0|[1-9][0-9]?)(\.[0-9]{1,6})?"
 _OF_PARTS = rf"(min|median|max|{_PERCENTILE})\(([0-9]+(d|h|m|s|ms))+\)"
-_QUERY = {"pattern": rf"^({'|'.join(NAMED)}|{_PERCENTILE}|{_OF_PARTS})$"}
+_OF_HOURS = rf"(avg|min|median|max|{_PERCENTILE}|{_OF_PARTS})\[{PATTERN}\]"
+_QUERY = {"pattern": rf"^({'|'.join(NAMED)}|{_PERCENTILE}|{_OF_PARTS}|{_OF_HOURS})$"}
 _CHARGE = {"anyOf": [_QUERY, {"const": JOINT}]}
 _DECIMAL = {"type": "string", "pattern": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"}
 _POSITIVE = {"type": "string", "pattern": r"^(0|[1-9][0-9]*)(\.[0-9]+)?$"}

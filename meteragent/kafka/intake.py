@@ -195,16 +195,14 @@ def _add(decided: dict[str, WindowsDecided], partition: int, step: Step) -> None
 
 def _decided(partition: int, step: Step) -> WindowsDecided:
     releases = step.releases
-    questions = releases.policy.questions
-    granted = [int((releases.granted > i).sum()) for i in range(len(questions))]
-    charges = releases.policy.charges
-    names = [question.query.name for question in questions]
+    names = [question.query.name for question in releases.policy.questions]
+    paid = releases.paid()
     return WindowsDecided(
         partition,
         releases.policy.id,
         len(releases.meters),
-        dict(zip(names, granted, strict=True)),
+        dict(zip(names, releases.released.sum(axis=0).tolist(), strict=True)),
         releases.reasons,
-        {c.name: c.cost * granted[c.queries - 1] for c in charges},
+        {charge.name: charge.cost * paid[charge.name] for charge in releases.policy.charges},
         int(releases.ends.max()),
     )

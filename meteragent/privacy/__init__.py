@@ -4,9 +4,10 @@ exact, units, arrays    numbers: exact decimals, durations and powers, columns
 domain      watts <-> levels of a public grid
 windows     which window: from when to when it lasts, and how many slots it has
 zone, calendar    the days, weeks and months of a time zone, by what its clocks show
+registers, hours    hours of the week, by the same clocks: which slots they hold, of which windows
 fill        what a slot holds that no reading came for
 query       windows -> levels, by laws that the whole guarantee rests on
-question    a query, and what its answer may lose
+question, asking    a query, and what its answer may lose; what is asked of which windows
 order       released levels that agree with the order of what they answer
 thresholds  uniform words -> a number of any law, exactly
 mechanism   level -> noisy level, with the proofs in `mechanism.md`

@@ -143,7 +143,7 @@ class CalendarWindows:
 
     def lasting(self, count: int) -> int:
         """From the start of a window to the end of the last of so many in a row, at most."""
-        return int((self.start(self._numbers + count) - self._starts).max())
+        return int((self.start(self.every + count) - self._starts).max())
 
     def reach(self, count: int) -> int:
         """Each run of so many windows is over by then, counted from `ahead` of all before it."""
@@ -157,22 +157,23 @@ class CalendarWindows:
     # All of them: what comes later is what came 400 years before.
 
     @cached_property
-    def _numbers(self) -> Integers:
+    def every(self) -> Integers:
+        """Windows in a row, behind which others lie as those did 400 years before."""
         last = self.newest(int(self.zone.changes.max(initial=0)) + CYCLE)
         return np.arange(self.newest(-31 * DAY), last + 1)
 
     @cached_property
     def _starts(self) -> Integers:
-        return self.start(self._numbers)
+        return self.start(self.every)
 
     @cached_property
     def _lengths(self) -> Integers:
-        return self.end(self._numbers) - self._starts
+        return self.end(self.every) - self._starts
 
     @cached_property
     def _late(self) -> int:
         """By how much a window begins later than `ahead` of all before it, at most."""
-        return int((self._starts - self.ahead(1) * self._numbers).max())
+        return int((self._starts - self.ahead(1) * self.every).max())
 
     # Panes and parts.
 
@@ -265,7 +266,7 @@ def _windows(calendar: Calendar, interval: int, offset: int) -> CalendarWindows:
 @cache
 def _most_in_line(windows: CalendarWindows, length: int) -> int:
     """How many windows a stretch touches at most that starts or ends with one."""
-    numbers, starts = windows._numbers, windows._starts  # noqa: SLF001 - of this room
+    numbers, starts = windows.every, windows._starts  # noqa: SLF001 - of this room
     after = windows.newest(starts + length - 1) - numbers
     before = numbers - windows.newest(windows.end(numbers) - length)
     return int(max(after.max(), before.max())) + 1
@@ -274,7 +275,7 @@ def _most_in_line(windows: CalendarWindows, length: int) -> int:
 @cache
 def _most_touched(windows: CalendarWindows, length: int, step: int) -> int:
     """How many one touches at most that begins a whole number of steps before a window's end."""
-    numbers = windows._numbers  # noqa: SLF001 - of this room
+    numbers = windows.every
     ends = windows.end(numbers)
     return int((windows.newest(ends - step + length - 1) - numbers).max()) + 1
 

@@ -69,7 +69,8 @@ class Ledger:
     def charge(self, accounts: Integers, starts: Integers) -> Integers:
         """Pay for one window per account; answer how many leading queries each may release.
 
-        Precondition: no account twice in one call, which is checked. Postcondition: no run
+        Those that are not asked of a window cost nothing, and of one that pays nothing the answer
+        is none. Precondition: no account twice in one call, which is checked. Postcondition: no run
         of `span` buckets of any account exceeds the budget. Why here: the debit comes before
         the answer, so nothing is released that has not been paid.
         """
@@ -85,15 +86,25 @@ class Ledger:
         buckets = self._windows.bucket_of(starts, self._bucket_windows)
         left = self._left_after_advance(accounts, buckets)
         queries = len(self.terms.costs)
-        granted = np.searchsorted(self._prices, left, side="right") - 1
+        granted, prices = self._granted(starts, left)
         if not self.terms.partial:
             granted = np.where(granted == queries, queries, 0)
-        price = self._prices[granted]
-        paying = np.flatnonzero(granted > 0)
+        price = prices[np.arange(len(prices)), granted] if prices.ndim > 1 else prices[granted]
+        granted[price == 0] = 0
+        paying = np.flatnonzero(granted)
         accounts, buckets, price = accounts[paying], buckets[paying], price[paying]
         self.buckets[accounts, buckets % self.buckets_kept] += price.astype(self.buckets.dtype)
         self.spent[accounts] += np.where(buckets > self.head[accounts] - self._span, price, 0)
         return granted
+
+    def _granted(self, starts: Integers, left: Integers) -> tuple[Integers, Integers]:
+        """How many queries what is left is enough for, and prices[query], or [window, query]."""
+        timetable = self.terms.timetable
+        if timetable is None:
+            return np.searchsorted(self._prices, left, side="right") - 1, self._prices
+        costs = np.where(timetable.asked(starts), np.diff(self._prices), 0)
+        prices = np.pad(np.cumsum(costs, axis=1), ((0, 0), (1, 0)))
+        return np.count_nonzero(prices[:, 1:] <= left[:, np.newaxis], axis=1), prices
 
     def _left_after_advance(self, accounts: Integers, buckets: Integers) -> Integers:
         """What each account may still spend in its bucket, after moving on to it."""

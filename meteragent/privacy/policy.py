@@ -13,15 +13,17 @@ import numpy as np
 from meteragent.errors import InvalidSetting
 from meteragent.privacy import joint
 from meteragent.privacy.arrays import Integers
+from meteragent.privacy.asking import Asking
 from meteragent.privacy.calendar import AnyWindows, Calendar, lengths_of
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import nano, per_watt_text
 from meteragent.privacy.mechanism import Mechanism, refuse, shared
 from meteragent.privacy.order import is_ordered
-from meteragent.privacy.query import query
-from meteragent.privacy.question import Question, refuse_unanswerable
+from meteragent.privacy.query import READINGS, About, query
+from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT, Charge, Terms
 from meteragent.privacy.windows import Some, Windows
+from meteragent.privacy.zone import UTC
 
 RELEASE_SCHEMA = "meteragent.release/2"
 POLICY_SCHEMA = "meteragent.policy/1"
@@ -75,8 +77,7 @@ class Policy:
         self._refuse_crooked_windows()
         self._refuse_crooked_questions()
         self._refuse_what_tells_of_presence()
-        for asked in self.questions:
-            refuse_unanswerable(asked.query, self.windows, self.panes, filled=self.fill_limit > 0)
+        self.asking.refuse_unanswerable(self.panes, filled=self.fill_limit > 0)
         losses = [asked.nano for asked in self.questions]
         if self.noise == JOINT:
             joint.refuse(self.domain, [asked.query for asked in self.questions], losses)
@@ -108,10 +109,10 @@ class Policy:
             )
 
     def _refuse_crooked_questions(self) -> None:
-        names = [q.query.name for q in self.questions]
+        names = {(q.query.name.partition("[")[0], q.query.about) for q in self.questions}
         if not names:
             raise InvalidSetting("queries", "is empty", 'write for example ["avg"]')
-        if len(set(names)) < len(names):
+        if len(names) < len(self.questions):
             raise InvalidSetting("queries", "asks one twice", "name each once")
         if len(names) > MOST_QUERIES:
             raise InvalidSetting("queries", f"asks more than {MOST_QUERIES}", "ask fewer")
@@ -119,15 +120,11 @@ class Policy:
             problem = "asks for each reading of windows of different lengths"
             raise InvalidSetting("queries", problem, 'write for example window = "1d"')
 
-    @property
-    def parts(self) -> list[int]:
-        """Of which parts of windows averages are asked for, by their lengths."""
-        return sorted({asked.query.part for asked in self.questions} - {0})
-
-    def keeps_slots(self, part: int = 0) -> bool:
-        """Whether its queries need every reading of a window, or the average of every such part."""
-        queries = (question.query for question in self.questions)
-        return any(asked.needs_slots for asked in queries if asked.part == part)
+    @cached_property
+    def asking(self) -> Asking:
+        """What it asks of which windows."""
+        zone = UTC if self.calendar is None else self.calendar.zone
+        return Asking(self.questions, self.windows, zone)
 
     @property
     def slots(self) -> int:
@@ -167,18 +164,19 @@ class Policy:
 
         Of windows of different lengths, in the shortest.
         """
-        return self._needed(self.fewest_slots)
+        return self.needed_among(self.fewest_slots)
 
-    def needed_of(self, starts: Integers) -> Integers | int:
-        """How many it takes in each of the windows that begin at these times, or in any."""
-        slots = self.windows.slots_of(starts)
+    def needed_of(self, starts: Integers, about: About = READINGS) -> Integers | int:
+        """How many it takes in windows that begin then, of all or of what something is about."""
+        slots = self.asking.slots_of(about, starts)
         if isinstance(slots, int):
             return self.needed
         different, which = np.unique(slots, return_inverse=True)
-        return np.array([*map(self._needed, different.tolist())], dtype=np.int64)[which]
+        return np.array([*map(self.needed_among, different.tolist())], dtype=np.int64)[which]
 
-    def _needed(self, slots: int) -> int:
-        return max(1, ceil(self.min_coverage * slots))
+    def needed_among(self, slots: int) -> int:
+        """How many it takes of so many."""
+        return min(slots, max(1, ceil(self.min_coverage * slots)))
 
     @cached_property
     def windows(self) -> AnyWindows:
@@ -207,10 +205,10 @@ class Policy:
     def charges(self) -> tuple[Charge, ...]:
         """What a window pays for, in this order."""
         if self.noise == JOINT:
-            return (Charge(JOINT, self.questions[0].nano, 1, len(self.questions)),)
+            return (Charge(JOINT, self.questions[0].nano, 1, 0, len(self.questions)),)
         return tuple(
-            Charge(asked.query.name, asked.nano, asked.query.outputs(self.slots), count)
-            for count, asked in enumerate(self.questions, 1)
+            Charge(asked.query.name, asked.nano, asked.query.outputs(self.slots), at, at + 1)
+            for at, asked in enumerate(self.questions)
         )
 
     def answered(self, paid: Integers) -> Integers:
@@ -226,6 +224,7 @@ class Policy:
             windows=self.windows,
             costs=tuple(charge.cost for charge in self.charges),
             partial=self.on_exhausted == "partial",
+            timetable=self.asking.timetable([(one.first, one.queries) for one in self.charges]),
         )
 
     @cached_property

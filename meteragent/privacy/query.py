@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.domain import ABSENT, Levels
+from meteragent.privacy.registers import Register, register
 from meteragent.privacy.units import duration, format_duration
 
 Answers = NDArray[np.int64]
@@ -40,6 +42,18 @@ class Sums:
         """Those of some windows."""
         columns = (self.present, self.total, self.lowest, self.highest)
         return Sums(*(column[windows] for column in columns))
+
+
+class About(NamedTuple):
+    """What of a window a query asks for: its readings, unless something else is said."""
+
+    part: int = 0
+    """The averages of its parts of this length, in milliseconds."""
+    register: Register | None = None
+    """What lies in these hours alone."""
+
+
+READINGS = About()
 
 
 class Contents:
@@ -118,8 +132,7 @@ class Query:
     released `held` readings are there at least.
     """
     per_slot: bool = False
-    part: int = 0
-    """Of which parts it asks for the averages, in milliseconds; 0: it asks for readings."""
+    about: About = READINGS
     needs_slots: bool = True
     """Whether it is not enough to know the number of readings, their sum and their extremes."""
     ranks: tuple[Fraction, Fraction] | None = None
@@ -183,13 +196,15 @@ NAMED: dict[str, Query] = {
 """The queries with a name of their own; `p<P>` is the percentile of any decimal 0 <= P < 100."""
 
 _OF_PARTS = re.compile(r"(?P<whole>[^()]+)\((?P<part>[^()]+)\)")
+_OF_HOURS = re.compile(r"(?P<whole>[^\[\]]+)\[(?P<hours>[^\[\]]*)\]")
 _PERCENTILE = re.compile(r"p(0|[1-9]\d?)(\.\d{1,6})?", re.ASCII)
 
 
 def query(name: str) -> Query:
     """The query that `name` asks for: a key of `NAMED`, or a percentile such as `p99.9`.
 
-    Or one of the averages of parts: `max(15m)` is the greatest of those of quarter hours.
+    Or one of the averages of parts: `max(15m)` is the greatest of those of quarter hours. Any of
+    these may be about some hours alone: `avg[weekday 17:00-20:00]`.
     """
     if name in NAMED:
         return NAMED[name]
@@ -198,39 +213,53 @@ def query(name: str) -> Query:
         return Query(name, _percentile(percent), ranks=(percent, percent))
     if found := _OF_PARTS.fullmatch(name):
         return _of_parts(name, query(found["whole"]), duration("query", found["part"]))
+    if found := _OF_HOURS.fullmatch(name):
+        return _of_hours(name, query(found["whole"]), register(found["hours"]))
     raise InvalidSetting(
         "query",
         f"{name[:20]!r} is not one",
-        f"write one of {', '.join(NAMED)}, p<P> with 0 <= P < 100, for example p95, or max(15m)",
+        f"write one of {', '.join(NAMED)}, p<P> with 0 <= P < 100, for example p95, max(15m), or "
+        "avg[07:00-23:00]",
     )
 
 
 def _of_parts(name: str, whole: Query, part: int) -> Query:
     """The same query about the averages of parts."""
-    if whole.name in ("avg", "reading") or whole.part:
+    if whole.name in ("avg", "reading") or whole.about != READINGS:
         problem = f"{name[:20]!r} is not one: {whole.name} is of readings"
         raise InvalidSetting("query", problem, "write min, median, max or p<P> of parts")
     said = f"{whole.name}({format_duration(part)})"
     if said != name or not part:
         raise InvalidSetting("query", f"{name[:20]!r} is not one", f"write {said}")
-    return replace(whole, name=name, part=part, ranks=(Fraction(0), HUNDRED))
+    return replace(whole, name=name, about=About(part), ranks=(Fraction(0), HUNDRED))
+
+
+def _of_hours(name: str, whole: Query, hours: Register) -> Query:
+    """The same query about some hours alone. It is in no order with others.
+
+    Why not: hours without a reading are answered as if a home were at rest.
+    """
+    if whole.per_slot:
+        problem = f"{name[:20]!r} is not one: {whole.name} is of every slot"
+        raise InvalidSetting("query", problem, "write avg, min, median, max or p<P> of some hours")
+    return replace(whole, name=name, about=whole.about._replace(register=hours), ranks=None)
 
 
 def answer(
     queries: tuple[Query, ...],
-    contents: Levels | Sums | Mapping[int, Levels | Sums],
+    contents: Levels | Sums | Mapping[About, Levels | Sums],
     rest: int = 0,
 ) -> Answers:
     """All answers side by side: `answers[window, output]`, in the order of `queries`.
 
-    Contents are those of windows, or of each length of their parts. Precondition: `rest` is a
-    level; no query needs slots that were not kept. Postcondition: a window that holds no reading
-    is answered as if every slot held `rest`, so its answers are all `rest`, whatever its meter did
-    before. Why here: no query needs to know of empty contents.
+    Contents are the readings of windows, or all that queries are about. Precondition: `rest` is a
+    level; no query needs slots that were not kept. Postcondition: of what holds no reading answers
+    are as if every slot held `rest`, so all are `rest`, whatever its meter did before. Why here:
+    no query needs to know of empty contents.
     """
-    of_parts = contents if isinstance(contents, Mapping) else {0: contents}
-    seen = {part: _with_rest(held, rest) for part, held in of_parts.items()}
-    return np.concatenate([q.answer(seen[q.part]) for q in queries], axis=1)
+    parted = contents if isinstance(contents, Mapping) else {READINGS: contents}
+    seen = {about: _with_rest(held, rest) for about, held in parted.items()}
+    return np.concatenate([q.answer(seen[q.about]) for q in queries], axis=1)
 
 
 def _with_rest(held: Levels | Sums, rest: int) -> Contents | Sums:

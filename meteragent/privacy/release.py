@@ -10,7 +10,7 @@ from meteragent.privacy.domain import Levels, Watts
 from meteragent.privacy.entropy import Entropy, NoiseKey, Tags
 from meteragent.privacy.order import Order
 from meteragent.privacy.policy import Policy
-from meteragent.privacy.query import Sums, answer
+from meteragent.privacy.query import About, Sums, answer
 from meteragent.privacy.thresholds import Words
 
 
@@ -41,7 +41,7 @@ class Releaser:
         tags: Tags,
         starts: Integers,
         heard: Integers,
-        contents: Levels | Sums | Mapping[int, Levels | Sums],
+        contents: Levels | Sums | Mapping[About, Levels | Sums],
         granted: Integers,
     ) -> tuple[Watts, Watts]:
         """(values, unbiased), each [window, output] in watts, for so many leading queries.

@@ -5,6 +5,7 @@ share of its own: so a month is not starved by quarter hours, and that one polic
 nothing of what another one found. The shares add up to what the account may lose.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 from math import gcd
@@ -13,6 +14,7 @@ from meteragent.errors import InvalidSetting
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.calendar import AnyWindows
 from meteragent.privacy.exact import per_watt_text, whole
+from meteragent.privacy.hours import Timetable
 from meteragent.privacy.units import format_duration
 from meteragent.privacy.windows import LONGEST
 
@@ -36,6 +38,8 @@ class Charge:
     """The loss per watt of each draw ..."""
     draws: int
     """... and how many of them there are in a window."""
+    first: int
+    """The first query that it is for: it is due where one of these is asked."""
     queries: int
     """How many leading queries are released once this is paid, and what stands before it."""
 
@@ -43,6 +47,10 @@ class Charge:
     def cost(self) -> int:
         """Nano-units per watt that it takes of the account."""
         return self.nano * self.draws
+
+    def is_paid(self, released: Iterable[int]) -> bool:
+        """Whether it was for what is released of a window."""
+        return any(self.first <= one < self.queries for one in released)
 
     @property
     def epsilon(self) -> str:
@@ -55,7 +63,8 @@ class Terms:
     """What a ring promises: `horizon` in milliseconds, `budget` and `costs` in nano-units.
 
     `costs` are those of one window's charges in their order. A window that does not fit is
-    refused whole, or with `partial` loses charges from the last one up.
+    refused whole, or with `partial` loses charges from the last one up. Where there is a timetable,
+    it says which charges a window has: by the clock alone.
     """
 
     budget: int
@@ -63,6 +72,7 @@ class Terms:
     windows: AnyWindows
     costs: tuple[int, ...]
     partial: bool = False
+    timetable: Timetable | None = None
 
     def __post_init__(self) -> None:
         whole("budget", self.budget, MOST_BUDGET)
@@ -81,8 +91,14 @@ class Terms:
 
     @property
     def price(self) -> int:
-        """What a window costs of which everything is released."""
-        return sum(self.costs)
+        """What a window costs at most of which everything is released."""
+        return self.dearest(1)
+
+    def dearest(self, windows: int) -> int:
+        """What so many of them in a row cost at most."""
+        if self.timetable is None:
+            return windows * sum(self.costs)
+        return self.timetable.dearest(self.costs, windows)
 
     @property
     def least(self) -> int:

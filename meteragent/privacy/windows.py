@@ -11,11 +11,14 @@ from hashlib import blake2b
 from math import ceil, gcd, isqrt
 from typing import TypeVar
 
+import numpy as np
+
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.exact import whole
 
 LONGEST = 2**50  # milliseconds: 35 thousand years
+WEEK = 7 * 86_400_000
 LEAST_PANE = 15 * 60 * 1000
 """Of windows that are so long, in milliseconds."""
 
@@ -117,6 +120,11 @@ class Windows:
         They are as short as may be, but for those that are shorter than `LEAST_PANE`.
         """
         return panes_of(gcd(self.size, self.hop, self.offset), self.interval)
+
+    @property
+    def every(self) -> Integers:
+        """Windows in a row behind which those of other weeks follow that lie in them alike."""
+        return np.arange(WEEK // gcd(self.hop, WEEK))
 
     # How many.
 

@@ -48,9 +48,17 @@ class Zone:
         moments: Integers = np.maximum(begins, local - self.ahead[stretch])
         return moments
 
+    def shown(self, times: Integers) -> Integers:
+        """The local time that they show at each of these moments."""
+        shown: Integers = times + self.ahead[np.searchsorted(self.changes, times, side="right")]
+        return shown
+
     def latest(self, times: Integers) -> Integers:
         """The latest local time that they have shown by each of these moments."""
         stretch = np.searchsorted(self.changes, times, side="right")
         before = np.append(-2 * FARTHEST, self._shown)[stretch] - 1
         latest: Integers = np.maximum(times + self.ahead[stretch], before)
         return latest
+
+
+UTC = Zone("UTC", ((0, 0),))

@@ -13,10 +13,11 @@ panes       when panes close: the theory, and all the rules
 grain       what is folded: readings, or averages of parts
 pieces      which panes are pieces of which windows, and numbers as bytes
 last_readings    what fills the slots behind a pane
-kept        what is kept of windows that are not over
+kept, kept_hours    what is kept of windows that are not over; of some hours of them
 fold        panes into the windows that they are parts of
 part_fold   averages of parts into windows
 folds       all that is kept of open windows, and which of them are over
+completed   all that is asked about windows that are over
 fold_record    windows that are not over as bytes, and back
 branch      one policy: who pays, what is released
 cohort      the meters that have the same policies, and their accounts

@@ -7,11 +7,11 @@ import numpy as np
 from meteragent.privacy.arrays import Integers, Mask, counted, run_starts
 from meteragent.privacy.domain import ABSENT, Levels, Watts
 from meteragent.privacy.entropy import NoiseKey, Tags
-from meteragent.privacy.fill import carried, within
 from meteragent.privacy.ledger import NEVER, Ledger
-from meteragent.privacy.query import Sums, averages
+from meteragent.privacy.query import READINGS, Sums
 from meteragent.privacy.release import Releaser
 from meteragent.stream.closed import Closed
+from meteragent.stream.completed import completed
 from meteragent.stream.fold_record import Folded, FoldShape
 from meteragent.stream.folds import Contents, Decided, Folds, some_of
 from meteragent.stream.meters import Assigned
@@ -131,9 +131,19 @@ class Branch:
         decided = self.folds.take(closed)
         until = self.ledger.released_until[decided.rows]
         decided = decided.where(self.policy.windows.end(decided.windows) > until)
+        decided = self._asked(decided)
         if self.policy.presence == "public":
             self.store.awaited[closed.rows] = self.folds.awaited(closed.rows)
         return decided
+
+    def _asked(self, decided: Decided) -> Decided:
+        """Without windows of which nothing is asked: these are settled, and that is all."""
+        if not self.policy.asking.of_hours:
+            return decided
+        windows, starts = self.policy.windows, self.policy.windows.start(decided.windows)
+        asked: Mask = np.logical_or.reduce(self.policy.asking.of(starts), axis=1)
+        self.ledger.settle(decided.rows[~asked], windows.end(decided.windows[~asked]))
+        return decided.where(asked)
 
     def decide(self, decided: Decided, meters: list[str], tags: Tags) -> Releases:
         """Charge windows that are over, and release what is paid for; `meters` are theirs.
@@ -141,11 +151,11 @@ class Branch:
         `tags` are those of all rows.
         """
         starts = self.policy.windows.start(decided.windows)
-        contents = self._filled(decided.contents, starts)
-        readings = contents[0]
+        contents = completed(self.policy, decided.contents, starts)
+        readings = contents[READINGS]
         present = _present(readings)
         held = _held(readings) if self.policy.carried else decided.heard
-        granted, withheld = self._pay(decided, starts, held)
+        granted, withheld = self._pay(decided, starts, held, contents)
         values, unbiased = self._release(decided, contents, tags, starts, granted)
         return Releases(
             self.policy,
@@ -159,21 +169,9 @@ class Branch:
             unbiased,
         )
 
-    def _filled(self, contents: Contents, starts: Integers) -> Contents:
-        """With gaps filled where slots are kept, and averages of parts where windows are panes."""
-        readings = contents[0]
-        if isinstance(readings, Sums):
-            return contents
-        filled = carried(readings, self.policy.carried)
-        if self.policy.carried:
-            filled = within(filled, self.policy.windows.slots_of(starts))
-        found: dict[int, Levels | Sums] = {**contents, 0: filled}
-        for part in self.policy.parts:
-            if part not in found:
-                found[part] = averages(filled, part // self.policy.interval)
-        return found
-
-    def _pay(self, decided: Decided, starts: Integers, held: Integers) -> tuple[Integers, Integers]:
+    def _pay(
+        self, decided: Decided, starts: Integers, held: Integers, contents: Contents
+    ) -> tuple[Integers, Integers]:
         """How many queries of each window are paid for, and why not all of them.
 
         Who pays is decided by the clock, by past spending and, where presence is public, by
@@ -182,6 +180,8 @@ class Branch:
         rows, covered = decided.rows, np.ones(len(starts), dtype=np.bool_)
         if self.policy.presence == "public":
             covered = held >= self.policy.needed_of(starts)
+            for about in self.policy.asking.of_hours:
+                covered &= _held(contents[about]) >= self.policy.needed_of(starts, about)
         granted = self._charge(rows, starts, covered & decided.whole)
         self.ledger.settle(rows, self.policy.windows.end_of(starts))
         short = granted < len(self.policy.questions)

@@ -7,21 +7,19 @@ needs its slots.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from meteragent.privacy.arrays import Integers, counted, lengthen
-from meteragent.privacy.domain import ABSENT, Levels
+from meteragent.privacy.domain import Levels
 from meteragent.privacy.query import Sums
+from meteragent.privacy.registers import Register
 from meteragent.privacy.windows import Some
 from meteragent.stream.closed import Closed
 from meteragent.stream.grain import Grain
-from meteragent.stream.kept import KeptSlots, KeptSums
+from meteragent.stream.kept import KeptSlots, KeptSums, counts_of
+from meteragent.stream.kept_hours import KeptHours
 from meteragent.stream.order import NEVER
 from meteragent.stream.panes import UNKNOWN
 from meteragent.stream.pieces import Bytes, Parts, as_bytes, as_numbers
-
-Counts = NDArray[np.int32]
-"""counts[row, window % columns]"""
 
 
 class Over(NamedTuple):
@@ -32,6 +30,8 @@ class Over(NamedTuple):
     heard: Integers
     """For how many slots of each a reading came."""
     contents: Levels | Sums
+    of_hours: dict[Register, Sums]
+    """What registers hold of it, where slots are not kept."""
 
 
 class Fold:
@@ -51,6 +51,7 @@ class Fold:
         self._heard = np.empty((0, self._columns if self._fills else 0), dtype=np.int32)
         """heard[row, window % columns]: for how many a reading came, where slots are filled."""
         self._kept = KeptSlots(grain) if grain.keeps_slots else KeptSums(grain)
+        self._of_hours = [KeptHours(grain, hours) for hours in grain.hours]
         self._nth = np.empty(0, dtype=np.int64)
 
     def grow(self, rows: int) -> None:
@@ -61,7 +62,8 @@ class Fold:
         lengthen(self, "_until", rows, UNKNOWN)
         lengthen(self, "_counts", rows, 0)
         lengthen(self, "_heard", rows, 0)
-        self._kept.grow(rows)
+        for kept in (self._kept, *self._of_hours):
+            kept.grow(rows)
 
     @property
     def bytes_per_row(self) -> int:
@@ -76,7 +78,7 @@ class Fold:
     def bytes_of_state(self) -> int:
         """How many bytes are written down of a row."""
         counts = (self._columns + self._heard.shape[1]) * self._counts.itemsize
-        return counts + self._kept.bytes_per_row
+        return counts + sum(kept.bytes_per_row for kept in (self._kept, *self._of_hours))
 
     def until(self, rows: Integers) -> Integers:
         """Up to when panes are folded, in milliseconds, or NEVER."""
@@ -87,7 +89,9 @@ class Fold:
         """What is kept of these rows: of windows that hold something, and nothing else."""
         counts, until = self._counts[rows], self._until[rows]
         kept = self._kept.state(rows, counts > 0, self._oldest(rows), until)
-        return np.concatenate([as_bytes(counts), as_bytes(self._heard[rows]), kept], axis=1)
+        of_hours = [kept.state(rows, counts > 0) for kept in self._of_hours]
+        numbers = [as_bytes(counts), as_bytes(self._heard[rows])]
+        return np.concatenate([*numbers, kept, *of_hours], axis=1)
 
     def _oldest(self, rows: Integers) -> Integers:
         """The first pane of each row's oldest window that holds something, or NEVER."""
@@ -104,12 +108,15 @@ class Fold:
     def take_over(self, rows: Integers, until: Integers, state: Bytes) -> None:
         """Go on with what was kept of these rows."""
         wide = [columns.shape[1] * columns.itemsize for columns in (self._counts, self._heard)]
-        counts, heard, kept = np.split(state, np.cumsum(wide), axis=1)
+        wide += [kept.bytes_per_row for kept in (self._kept, *self._of_hours)]
+        counts, heard, kept, *of_hours = np.split(state, np.cumsum(wide)[:-1], axis=1)
         self._until[rows] = self._panes.newest(until)
         self._counts[rows] = as_numbers(counts, self._counts.dtype)
         if self._fills:
             self._heard[rows] = as_numbers(heard, self._heard.dtype)
         self._kept.take_over(rows, kept)
+        for hours, its in zip(self._of_hours, of_hours, strict=True):
+            hours.take_over(rows, its)
 
     def take(self, closed: Closed) -> Over:
         """Fold panes into their windows; answer those that are over now.
@@ -120,11 +127,15 @@ class Fold:
         before = np.where(until == UNKNOWN, closed.begin, until)
         parts = self._parts(closed, before)
         over = parts.windows < self._after(closed.reached)[parts.nth]
-        counts = self._fold_counts(closed, parts, self._counts)
-        heard = self._fold_counts(closed, parts, self._heard) if self._fills else counts
+        counts = counts_of(closed, parts, self._counts)
+        heard = counts_of(closed, parts, self._heard) if self._fills else counts
         open_windows = np.flatnonzero(~over)
         decided = np.flatnonzero(over)
         contents = self._kept.fold(closed, parts, before, counts, decided, open_windows)
+        of_hours = {
+            kept.register: kept.fold(closed, parts, before, decided, open_windows)
+            for kept in self._of_hours
+        }
         self._counts[closed.rows] = 0
         self._heard[closed.rows] = 0
         rows, windows = closed.rows[parts.nth], parts.windows
@@ -136,7 +147,7 @@ class Fold:
         last = self._panes.newest(self._windows.end(windows[decided]))
         np.maximum.at(self._until, rows[decided], last)
         np.maximum.at(self._until, closed.panes.rows, closed.panes.panes + 1)
-        return Over(rows[decided], windows[decided], heard[decided], contents)
+        return Over(rows[decided], windows[decided], heard[decided], contents, of_hours)
 
     def awaited(self, rows: Integers) -> Integers:
         """By which pane's end each row's next window that holds anything is over, or NEVER."""
@@ -167,14 +178,6 @@ class Fold:
         rows, numbers, of = each_once(nth, windows)
         told_of, kept_of, *_ = np.split(of, np.cumsum([len(told), len(kept)]))
         return Parts(rows, numbers, told, told_of, (kept, columns), kept_of, row_of)
-
-    def _fold_counts(self, closed: Closed, parts: Parts, before: Counts) -> Integers:
-        counts = np.zeros(len(parts.windows), dtype=np.int64)
-        rows, columns = parts.kept
-        counts[parts.kept_of] = before[closed.rows[rows], columns]
-        held = np.count_nonzero(closed.panes.levels != ABSENT, axis=1)
-        np.add.at(counts, parts.told_of, held[parts.told])
-        return counts
 
 
 def each_once(nth: list[Integers], numbers: list[Integers]) -> tuple[Integers, Integers, Integers]:

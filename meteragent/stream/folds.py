@@ -11,7 +11,7 @@ import numpy as np
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.policy import Policy
-from meteragent.privacy.query import Sums
+from meteragent.privacy.query import About, Sums
 from meteragent.stream.closed import Closed
 from meteragent.stream.fold import Fold, Over
 from meteragent.stream.grain import Grain
@@ -20,15 +20,15 @@ from meteragent.stream.panes import UNKNOWN
 from meteragent.stream.part_fold import PartFold
 from meteragent.stream.pieces import Bytes
 
-Contents = Mapping[int, Levels | Sums]
-"""Length of a part, or 0 for single readings -> what windows hold of these."""
+Contents = Mapping[About, Levels | Sums]
+"""What queries are about -> what windows hold of it."""
 
 
 def some_of(contents: Contents, windows: Integers | Mask) -> Contents:
     """Those of some windows."""
     return {
-        part: held.where(windows) if isinstance(held, Sums) else held[windows]
-        for part, held in contents.items()
+        about: held.where(windows) if isinstance(held, Sums) else held[windows]
+        for about, held in contents.items()
     }
 
 
@@ -39,7 +39,7 @@ class Decided:
     rows: Integers
     windows: Integers
     contents: Contents
-    """Of their readings, which are part 0, and of each part that is asked for."""
+    """Of their readings, of each part that is asked for, and of registers that are folded."""
     heard: Integers
     """For how many slots of each a reading came."""
     moments: Integers
@@ -73,7 +73,7 @@ class Folds:
         self.several = policy.panes.size < policy.windows.lasting(1)
         """Whether windows have several panes."""
         self._readings = Fold(Grain.of_readings(policy))
-        self._parts = {part: PartFold(policy, part) for part in policy.parts}
+        self._parts = {part: PartFold(policy, part) for part in policy.asking.parts}
         self._rows = 0
         self._whole_from: Integers | None = None
         """The first window of each row of which nothing is lost, where anything is."""
@@ -135,19 +135,23 @@ class Folds:
         if not self.several:
             panes = closed.panes
             heard = np.count_nonzero(panes.levels != ABSENT, axis=1)
-            return self._decided(Over(panes.rows, panes.panes, heard, panes.levels), {}, closed)
+            over = Over(panes.rows, panes.panes, heard, panes.levels, {})
+            return self._decided(over, {0: over}, closed)
         closed = replace(closed, panes=closed.panes.without_empty())
         over = self._readings.take(closed)
-        averages = {part: fold.take(closed) for part, fold in self._parts.items()}
-        return self._decided(over, averages, closed)
+        of_parts = {part: fold.take(closed) for part, fold in self._parts.items()}
+        return self._decided(over, {0: over, **of_parts}, closed)
 
-    def _decided(self, over: Over, averages: Contents, closed: Closed) -> Decided:
+    def _decided(self, over: Over, found: Mapping[int, Over], closed: Closed) -> Decided:
         last = self._panes.newest(self._windows.end(over.windows)) - 1
         whole = np.ones(len(over.rows), dtype=np.bool_)
         if self._whole_from is not None:
             whole = over.windows >= self._whole_from[over.rows]
         timing = closed.timing.of(over.rows, last)
-        contents = {0: over.contents, **averages}
+        contents: dict[About, Levels | Sums] = {}
+        for part, its in found.items():
+            contents[About(part)] = its.contents
+            contents |= {About(part, one): sums for one, sums in its.of_hours.items()}
         return Decided(over.rows, over.windows, contents, over.heard, *timing, whole)
 
     def awaited(self, rows: Integers) -> Integers:

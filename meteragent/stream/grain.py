@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from meteragent.privacy.calendar import AnyWindows
+from meteragent.privacy.hours import Hours
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.windows import Windows
 
@@ -20,13 +21,15 @@ class Grain(NamedTuple):
     keeps_slots: bool
     carried: int
     dtype: np.dtype[np.signedinteger]
+    hours: tuple[Hours, ...] = ()
+    """What is folded for itself, of registers. Where slots are kept, nothing is: they say it."""
 
     @classmethod
     def of_readings(cls, policy: Policy) -> "Grain":
         """What queries about readings need."""
         private, dtype = policy.presence == "private", policy.domain.dtype
-        keeps = policy.keeps_slots(0)
-        return cls(policy.windows, policy.panes, private, keeps, policy.carried, dtype)
+        keeps, hours = policy.asking.keeps_slots(), _folded(policy, 0)
+        return cls(policy.windows, policy.panes, private, keeps, policy.carried, dtype, hours)
 
     @classmethod
     def of_parts(cls, policy: Policy, part: int) -> "Grain":
@@ -36,6 +39,14 @@ class Grain(NamedTuple):
         return readings._replace(
             windows=replace(policy.windows, interval=part),
             panes=longer if part > panes.size else replace(panes, interval=part),
-            keeps_slots=policy.keeps_slots(part),
+            keeps_slots=policy.asking.keeps_slots(part),
             carried=0,
+            hours=_folded(policy, part),
         )
+
+
+def _folded(policy: Policy, part: int) -> tuple[Hours, ...]:
+    if policy.asking.keeps_slots(part):
+        return ()
+    of_hours = policy.asking.of_hours.items()
+    return tuple(hours for about, hours in of_hours if about.part == part)

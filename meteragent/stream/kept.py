@@ -1,6 +1,7 @@
 """What is kept of windows that are not over: a few numbers for each, or every slot."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meteragent.privacy.arrays import Integers, Mask, lengthen
 from meteragent.privacy.domain import ABSENT, Levels
@@ -9,6 +10,16 @@ from meteragent.stream.closed import Closed
 from meteragent.stream.grain import Grain
 from meteragent.stream.last_readings import LastReadings
 from meteragent.stream.pieces import Bytes, Parts, as_bytes, as_numbers
+
+
+def counts_of(closed: Closed, parts: Parts, before: NDArray[np.int32]) -> Integers:
+    """How many slots of each window hold a reading: those `before`, and of panes closed now."""
+    counts = np.zeros(len(parts.windows), dtype=np.int64)
+    rows, columns = parts.kept
+    counts[parts.kept_of] = before[closed.rows[rows], columns]
+    held = np.count_nonzero(closed.panes.levels != ABSENT, axis=1)
+    np.add.at(counts, parts.told_of, held[parts.told])
+    return counts
 
 
 class KeptSums:

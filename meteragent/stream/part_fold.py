@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 
 from meteragent.privacy.arrays import Integers, lengthen
-from meteragent.privacy.domain import ABSENT, Levels
+from meteragent.privacy.domain import ABSENT
 from meteragent.privacy.policy import Policy
-from meteragent.privacy.query import Sums, averages, rounded
+from meteragent.privacy.query import averages, rounded
 from meteragent.stream.closed import Closed
-from meteragent.stream.fold import Fold, each_once
+from meteragent.stream.fold import Fold, Over, each_once
 from meteragent.stream.grain import Grain
 from meteragent.stream.panes import UNKNOWN
 from meteragent.stream.pieces import Bytes, as_bytes, as_numbers
@@ -69,7 +69,7 @@ class PartFold:
         known = times != UNKNOWN
         self._fold.take_over(rows[known], times[known], folded[known])
 
-    def take(self, closed: Closed) -> Levels | Sums:
+    def take(self, closed: Closed) -> Over:
         """Fold panes, each of which holds something; answer what windows that are over hold."""
         panes = closed.panes
         if self._longer:
@@ -77,7 +77,7 @@ class PartFold:
         else:
             levels = averages(panes.levels, self._slots)
             closed = replace(closed, panes=Panes(panes.rows, panes.panes, levels))
-        return self._fold.take(closed).contents
+        return self._fold.take(closed)
 
     def _in_parts(self, closed: Closed) -> Closed:
         """The same with parts for panes: those that are over."""

@@ -4,13 +4,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import groupby, repeat
+from itertools import compress, groupby, repeat
 from operator import attrgetter
 from typing import NamedTuple
+
+import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.domain import Watts
 from meteragent.privacy.policy import Policy
+from meteragent.privacy.terms import Charge
 
 
 class Withheld(StrEnum):
@@ -23,12 +26,25 @@ class Withheld(StrEnum):
     """A part of it had been folded under another policy, and was not kept."""
 
 
+class Kind(NamedTuple):
+    """What a window says, whatever its answers are."""
+
+    released: tuple[int, ...]
+    """Which of the policy's questions are answered."""
+    withheld: Withheld
+
+    def paid(self, policy: Policy) -> list[Charge]:
+        """What it has paid for: nothing for what is not asked of it."""
+        return [charge for charge in policy.charges if charge.is_paid(self.released)]
+
+
 @dataclass(frozen=True, slots=True)
 class Releases:
     """Decided windows of one policy: the only thing that leaves the trusted side.
 
     `granted` counts the leading queries that are released, all or fewer; their outputs stand
-    in the first columns of `values` and `unbiased`, what stands behind them is no release.
+    in the first columns of `values` and `unbiased`, what stands behind them is no release. Nor is
+    what stands for a query that is not asked of a window, as it holds none of its hours.
     """
 
     policy: Policy
@@ -59,6 +75,31 @@ class Releases:
     def reasons(self) -> Counter[Withheld]:
         """How many windows were withheld, or some of their queries, for each reason."""
         return Counter(reason for reason in self.withheld if reason)
+
+    @property
+    def released(self) -> Mask:
+        """Which queries are: released[window, query]."""
+        queries = np.arange(len(self.policy.questions))
+        released: Mask = queries < self.granted[:, np.newaxis]
+        return released & self.policy.asking.of(self.starts)
+
+    def paid(self) -> dict[str, int]:
+        """How many windows have paid each charge."""
+        released = self.released
+        return {
+            charge.name: int(released[:, charge.first : charge.queries].any(axis=1).sum())
+            for charge in self.policy.charges
+        }
+
+    def kinds(self) -> list[Kind]:
+        """Of each window."""
+        every = range(len(self.policy.questions))
+        if not self.policy.asking.of_hours:
+            leading = [tuple(every[:count]) for count in range(len(every) + 1)]
+            found = (leading[granted] for granted in self.granted.tolist())
+        else:
+            found = (tuple(compress(every, row)) for row in self.released.tolist())
+        return list(map(Kind, found, self.withheld))
 
     def chosen(self, windows: list[int]) -> "Releases":
         """Some of the windows, in this order."""

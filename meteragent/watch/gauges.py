@@ -37,10 +37,10 @@ def exhaustion(policy: Policy, standing: Standing, asking: float) -> float:
     horizon gives back: it never comes where that rate can be kept up for ever.
     """
     terms = policy.terms
-    window = terms.price * asking
-    if window * terms.per_horizon <= terms.budget:
+    horizon = terms.dearest(terms.per_horizon) * asking
+    if horizon <= terms.budget:
         return float("inf")
-    left = standing.poorest_tenth() * terms.budget
+    left, window = standing.poorest_tenth() * terms.budget, horizon / terms.per_horizon
     return left / window * terms.windows.ahead(1) / _SECOND
 
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from meteragent.config import load
 from meteragent.config.policy import PolicySettings
+from meteragent.explain.explain import explain
 from meteragent.explain.words import time_text
 from meteragent.stream.trail import read_back
 
@@ -105,3 +107,15 @@ def test_each_presets_row_is_what_was_measured_and_what_follows(row: dict[str, A
     assert readings == f"{-(-back // policy.interval):,} readings"
     assert amount(plan) >= 1.45 * row["resident"]
     assert row["peak"] <= (2048 if policy.interval < 30_000 else 1024)
+
+
+def test_the_policy_by_hours_protects_what_is_said_of_it(tmp_path: Path) -> None:
+    [block] = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    (tmp_path / "agent.toml").write_text(f'[agent]\nkey_file = "noise.key"\n{block}')
+    [settings] = load(tmp_path / "agent.toml", {}).policy
+    said = explain(settings.guarantee)
+    assert [answer.noise_scale for answer in said.answers] == [2, 2]
+    assert said.spending.lasts_ms is None
+    told = {load.load: load.without_gaps.odds for load in said.loads}
+    assert (told["TV programme"] or 99) < 1.3
+    assert (told["EV charge"] or 1e9) > 1000

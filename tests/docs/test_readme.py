@@ -11,6 +11,7 @@ from meteragent.commands.parser import parser
 from meteragent.config import load
 from meteragent.formats.schema import reading_schema, release_schema
 from meteragent.stream.partition import diagram
+from tests.docs.completions import commands
 from tests.docs.house import house
 from tests.docs.pages import DRAWN_IN, FOLDER, drawn_anew, pages
 
@@ -64,8 +65,8 @@ def test_the_reference_is_fresh(name: str, content: str) -> None:
 
 
 def test_the_reference_has_every_command_and_no_other_page() -> None:
-    commands = pages()["commands.md"]
-    told = set(re.findall("^## `(meteragent .*)`$", commands, re.MULTILINE))
+    page = pages()["commands.md"]
+    told = set(re.findall("^## `(meteragent .*)`$", page, re.MULTILINE))
     paths = [command.prog for command in commands(parser())]
     assert told == {p for p in paths if not any(other.startswith(f"{p} ") for other in paths)}
     assert {path.name for path in FOLDER.iterdir()} >= {*pages()}

@@ -19,8 +19,9 @@ from meteragent.explain.leakage import Load
 from meteragent.explain.loads import Everyday, traces
 from meteragent.privacy.calendar import Calendar
 from meteragent.privacy.exact import NANO
-from meteragent.privacy.query import answer
+from meteragent.privacy.query import READINGS, answer
 from meteragent.privacy.question import question
+from meteragent.stream.completed import completed
 from tests import given as kit
 from tests.given import HOUR, MINUTE
 
@@ -65,9 +66,11 @@ def shown(asked: Policy, load: Load, begin: int, days: int, base: list[int]) -> 
     draws: Counter[Draw] = Counter()
     for window in range(first, last + 1):
         low, high = ((t - start) // interval for t in (windows.start(window), windows.end(window)))
-        for one in asked.questions:
-            homes = np.stack([without[low:high], with_it[low:high]])
-            moved = np.abs(np.diff(answer((one.query,), homes), axis=0))
+        homes = np.stack([without[low:high], with_it[low:high]])
+        starts = np.full(2, windows.start(window))
+        contents = completed(asked, {READINGS: homes}, starts)
+        for one, is_asked in zip(asked.questions, asked.asking.of(starts)[0], strict=True):
+            moved = np.abs(np.diff(answer((one.query,), contents), axis=0)) * is_asked
             draws.update(Draw(one.nano, (move,)) for move in moved.ravel().tolist())
     return right(draws, float(asked.domain.resolution))
 
@@ -86,7 +89,13 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(
-    queries=st.sampled_from([("avg",), ("max",), ("avg", "median"), ("reading",)]),
+    queries=st.sampled_from(
+        [
+            *(("avg",), ("max",), ("avg", "median"), ("reading",)),
+            ("avg[weekday 17:00-20:00]", "avg[not 02:00-05:00]"),
+            ("avg", "max[weekend]"),
+        ]
+    ),
     hours=st.sampled_from([1, 5, 20, 24]),
     begin=st.integers(0, 23),
     days=st.sampled_from([1, 2, 7, 30]),

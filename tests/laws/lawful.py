@@ -16,10 +16,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from meteragent.privacy.domain import ABSENT
+from meteragent.privacy.hours import Hours
 from meteragent.privacy.query import Contents, Query, averages, query
+from meteragent.privacy.registers import register
 from meteragent.privacy.units import format_duration
+from meteragent.privacy.zone import UTC
 
 if TYPE_CHECKING:
+    from meteragent.privacy.arrays import Mask
     from meteragent.privacy.domain import Levels
     from meteragent.privacy.query import Answers
 
@@ -57,18 +61,38 @@ def of_parts(name: str, slots: int) -> Query:
     return Query(about.name, answer)
 
 
+def of_hours(name: str, text: str, start: int, interval: int = 900_000) -> Query:
+    """The query of this name about these hours in UTC, asked of readings since a time."""
+    about = query(f"{name}[{text}]")
+    part = about.about.part
+    hours = Hours(register(text), UTC, part or interval)
+
+    def answer(contents: Contents) -> Answers:
+        levels = contents.levels
+        if part:
+            levels = averages(levels, part // interval)
+        return about.answer(Contents(hours.masked(levels, np.full(len(levels), start))))
+
+    return Query(about.name, answer)
+
+
 def ask(query: Query, levels: Levels) -> Answers:
     return query.answer(Contents(levels))
 
 
-def broken_laws(query: Query, a: Levels, b: Levels, shift: int) -> set[str]:
-    """Which laws a query breaks on two batches of windows with the same absent slots."""
+def broken_laws(
+    query: Query, a: Levels, b: Levels, shift: int, asked: Mask | None = None
+) -> set[str]:
+    """Which laws a query breaks on two batches of windows with the same absent slots.
+
+    It is about the slots that are `asked`, or about all.
+    """
     laws = {
         "monotone": _is_monotone(query, a, b),
-        "shift-equivariant": _is_shift_equivariant(query, a, shift),
+        "shift-equivariant": _is_shift_equivariant(query, a, shift, asked),
         "zero": not ask(query, np.where(a == ABSENT, a, 0)).any(),
     }
-    if "(" not in query.name:  # of parts it matters where a slot is absent
+    if not {*"(["} & {*query.name}:  # of parts and hours it matters where a slot is absent
         laws |= {"absence": _minds_only_the_present(query, a), "rank": _is_the_percentile(query, a)}
     return {law for law, holds in laws.items() if not holds}
 
@@ -78,10 +102,14 @@ def _is_monotone(query: Query, a: Levels, b: Levels) -> bool:
     return bool((lower <= upper).all())
 
 
-def _is_shift_equivariant(query: Query, levels: Levels, shift: int) -> bool:
+def _is_shift_equivariant(
+    query: Query, levels: Levels, shift: int, asked: Mask | None = None
+) -> bool:
+    """All present levels go up by the shift, and so does the answer to those that are asked."""
     present = levels != ABSENT
     shifted = np.where(present, levels + shift, ABSENT).astype(levels.dtype)
-    moves = present if query.per_slot else present.any(axis=1, keepdims=True)
+    heard = present if asked is None else present & asked
+    moves = present if query.per_slot else heard.any(axis=1, keepdims=True)
     return np.array_equal(ask(query, shifted), ask(query, levels) + shift * moves)
 
 

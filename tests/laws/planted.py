@@ -20,7 +20,7 @@ from meteragent.formats.encoder import Encoder
 from meteragent.kafka import intake
 from meteragent.privacy.entropy import Entropy
 from meteragent.privacy.policy import Policy
-from meteragent.privacy.query import NAMED, Query
+from meteragent.privacy.query import NAMED, READINGS, Query
 from meteragent.privacy.release import Releaser
 from meteragent.stream import branch as branches
 from meteragent.stream import folds
@@ -147,7 +147,7 @@ def sorts_by_content(patch: pytest.MonkeyPatch) -> None:
     true = Branch.decide
 
     def decide(branch: Branch, decided: Decided, *others: Any) -> Releases:
-        order = np.argsort(np.asarray(decided.contents[0]).sum(axis=1), kind="stable")
+        order = np.argsort(np.asarray(decided.contents[READINGS]).sum(axis=1), kind="stable")
         return true(branch, decided, *others).chosen(order.tolist())
 
     patch.setattr(Branch, "decide", decide)
@@ -216,7 +216,7 @@ def _look(patch: pytest.MonkeyPatch) -> list[int]:
         begin(*given)
 
     def decide(branch: Branch, decided: Decided, *others: Any) -> Releases:
-        seen[:] = [int(np.asarray(decided.contents[0]).max())]
+        seen[:] = [int(np.asarray(decided.contents[READINGS]).max())]
         return true(branch, decided, *others)
 
     patch.setattr(Branch, "__init__", init)

@@ -67,6 +67,21 @@ def each_query(query: str, slots: int = 3) -> Scenario:
     return scenario(rule, log, [Moment(80)], every(slots), "window")
 
 
+def some_hours() -> Scenario:
+    """The first window ends after their minute, and the second one is not asked about it.
+
+    readings     x   x    x   x        x             x
+    windows    [------------------][------------------][------------------]
+    the hours  [-----------]
+    pays for             two                 one             what is left: nothing
+    """
+    rule = Rule(
+        {"max[00:00-00:01]": 1, "avg": 1}, slots=4, top=1, interval=20, horizon=240, budget=3
+    )
+    log = [Message(80, (5, 25, 45, 65)), Message(160, (85,)), Message(240, (165,)), known(330, 321)]
+    return scenario(rule, log, [Moment(340)], some(every(6, (0, 1)), 8), "window", "horizon")
+
+
 def two_losses() -> Scenario:
     """Each answer has noise of its own, and a loss of its own."""
     rule = Rule(asks={"avg": 1, "max": 2})

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 QUARTER = 15 * MINUTE
 
 
-def of_calendar(unit: Unit, name: str, asked: str = "avg max min", **changes: object) -> Policy:
+def of_calendar(unit: Unit, name: str, asked: str = "avg; max; min", **changes: object) -> Policy:
     interval, offset = (changes.pop(key, value) for key, value in (("interval", QUARTER), ("o", 0)))
     lengths = Calendar(unit, zone(name)).lengths(interval, offset)  # type: ignore[arg-type]
     settings = {
-        "questions": tuple(question(query, 1, 100) for query in asked.split()),
+        "questions": tuple(question(query.strip(), 1, 100) for query in asked.split(";")),
         "interval": interval,
         "grace": 3 * HOUR,
         "idle": 9 * HOUR,
@@ -41,17 +41,55 @@ def of_calendar(unit: Unit, name: str, asked: str = "avg max min", **changes: ob
 
 
 CALENDARS = (
-    Assigned("", "all", of_calendar("day", "Europe/Paris", "avg p95", min_coverage=Decimal("0.1"))),
+    Assigned(
+        "", "all", of_calendar("day", "Europe/Paris", "avg; p95", min_coverage=Decimal("0.1"))
+    ),
     Assigned("p-", "p-", of_calendar("day", "America/Sao_Paulo", presence="private")),
     Assigned(
         "h-",
         "h-",
         of_calendar(
-            "week", "Europe/Paris", "avg median", interval=HOUR, o=6 * HOUR, fill_limit=9 * HOUR
+            "week", "Europe/Paris", "avg; median", interval=HOUR, o=6 * HOUR, fill_limit=9 * HOUR
         ),
     ),
     Assigned("s-", "s-", of_calendar("month", "Australia/Lord_Howe", on_exhausted="partial")),
     Assigned("q-", "q-", of_calendar("month", "Europe/Paris", presence="private", fill_limit=DAY)),
+)
+EVENINGS = "weekday 17:00-20:00"
+IN_HOURS = (
+    Assigned(
+        "",
+        "all",
+        of_calendar("day", "Europe/Paris", f"avg[{EVENINGS}]; min[weekend 22:00-06:00]"),
+    ),
+    Assigned(
+        "p-",
+        "p-",
+        of_calendar(
+            "day",
+            "America/Sao_Paulo",
+            f"avg; max(15m)[{EVENINGS}]; avg[not {EVENINGS}]",
+            presence="private",
+        ),
+    ),
+    Assigned("h-", "h-", of_calendar("week", "Europe/Paris", "p95[sat-mon]; avg", interval=HOUR)),
+    Assigned(
+        "s-",
+        "s-",
+        of_calendar("day", "Australia/Lord_Howe", "avg[mon]; avg[tue-sat]", noise="joint"),
+    ),
+    Assigned(
+        "q-",
+        "q-",
+        policy(
+            questions=tuple(question(q, 1, 100) for q in (f"avg[{EVENINGS}]", "max[02:00-03:00]")),
+            size=HOUR,
+            interval=QUARTER,
+            budget=per_watt("budget", 3, 100),
+            horizon=DAY,
+            on_exhausted="partial",
+        ),
+    ),
 )
 BEGINS = [date(2024, 3, 29), date(2024, 10, 25), date(2018, 2, 15), date(2024, 2, 27)]
 
@@ -79,23 +117,29 @@ def logs(draw: st.DrawFn) -> list[Record]:
 
 
 SOME = settings(max_examples=max(20, settings().max_examples // 5))
-in_calendars = partial(patch, "tests.laws.test_pipeline.POLICIES", CALENDARS)
+in_calendars = partial(patch, "tests.laws.test_pipeline.POLICIES")
+BY_NAME = {"calendars": CALENDARS, "in hours": IN_HOURS}
+SOME_POLICIES = st.sampled_from([*BY_NAME])
 
 
 @SOME
-@given(logs(), st.lists(st.integers(0, 50), max_size=5), st.sampled_from([40, 2**14]))
+@given(
+    logs(), st.lists(st.integers(0, 50), max_size=5), st.sampled_from([40, 2**14]), SOME_POLICIES
+)
 def test_any_batching_gives_the_same_releases(
-    log: list[Record], cuts: list[int], much: int
+    log: list[Record], cuts: list[int], much: int, policies: str
 ) -> None:
-    with in_calendars():
+    with in_calendars(BY_NAME[policies]):
         law = laws.test_any_batching_of_the_same_records_gives_the_same_releases_in_the_same_order
         law.hypothesis.inner_test(log, cuts, much)  # type: ignore[attr-defined]
 
 
 @SOME
-@given(logs(), st.lists(st.tuples(st.integers(1, 20), laws.FATES), max_size=8))
-def test_a_crash_anywhere_changes_nothing(log: list[Record], fates: list[tuple[int, str]]) -> None:
-    with in_calendars():
+@given(logs(), st.lists(st.tuples(st.integers(1, 20), laws.FATES), max_size=8), SOME_POLICIES)
+def test_a_crash_anywhere_changes_nothing(
+    log: list[Record], fates: list[tuple[int, str]], policies: str
+) -> None:
+    with in_calendars(BY_NAME[policies]):
         law = laws.test_a_crash_anywhere_neither_loses_a_window_nor_releases_one_twice
         law.hypothesis.inner_test(log, fates)  # type: ignore[attr-defined]
 
@@ -142,7 +186,7 @@ def test_coverage_is_asked_of_the_slots_that_a_window_has() -> None:
 
 
 def test_nothing_is_carried_beyond_the_end_of_a_shorter_day() -> None:
-    rules = of_calendar("day", "Europe/Paris", "avg p95", fill_limit=DAY)
+    rules = of_calendar("day", "Europe/Paris", "avg; p95", fill_limit=DAY)
     found = released(rules, date(2024, 3, 29), 5, 20)[1:4]
     assert [(slots, held) for slots, held, _ in found] == [(96, 96), (92, 92), (96, 96)]
 

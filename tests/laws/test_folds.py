@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from meteragent.config.zones import zone
 from meteragent.privacy.calendar import UNITS, Calendar
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.fill import carried, within
-from meteragent.privacy.query import Sums, answer
+from meteragent.privacy.query import READINGS, Sums, answer
 from meteragent.privacy.question import question
 from meteragent.privacy.units import format_duration
 from meteragent.stream.closed import Closed, Tally
+from meteragent.stream.completed import completed
 from meteragent.stream.folds import Folds
 from meteragent.stream.order import Course
 from meteragent.stream.panes import Store
@@ -36,6 +36,19 @@ if TYPE_CHECKING:
 ROWS = np.arange(4)
 
 
+ABOUT_HOURS = st.sampled_from([["avg"], ["min", "avg"], ["max", "min"]])
+MINUTES = ["thu 00:00-00:20", "00:17-00:18 00:20-12:00", "not thu 00:16-00:30", "fri", "not fri"]
+"""Around the times from which readings are drawn."""
+HOURS = [
+    *("07:00-23:00", "weekday 17:00-20:00", "weekend", "not sat-sun 22:00-06:00", "02:00-03:00"),
+    *("sun 01:00-04:00, fri 23:00-01:00", "thu-tue 00:00-24:00"),
+]
+
+
+def registers(of: list[str]) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(of), max_size=2, unique=True)
+
+
 @st.composite
 def policies(draw: st.DrawFn) -> Policy:
     """Windows of several panes, of which sums are kept, or all slots."""
@@ -44,10 +57,15 @@ def policies(draw: st.DrawFn) -> Policy:
     hop = draw(st.integers(1, many))
     filled = draw(st.sampled_from([0, 0, 1, 3, 100]))
     names = ["avg", "min", "max", *(["median"] if draw(st.booleans()) else [])]
+    hours = [] if filled else draw(registers(MINUTES))
+    names += [f"{name}[{its}]" for its in hours for name in draw(ABOUT_HOURS)]
     parts = [1, pane, *(n * pane for n in range(2, many) if many % n == hop % n == 0)]
     for part in () if filled else draw(st.lists(st.sampled_from(parts), max_size=2, unique=True)):
         asked = draw(st.sampled_from([["max"], ["median"], ["min", "median"]]))
-        names += [f"{name}({format_duration(part * interval)})" for name in asked]
+        of_parts = [f"{name}({format_duration(part * interval)})" for name in asked]
+        names += of_parts
+        if MINUTE % (part * interval) == 0:
+            names += [f"{name}[{its}]" for its in hours for name in of_parts]
     made = partial(
         policy,
         domain=Domain(0, 100, 1),
@@ -75,6 +93,14 @@ def calendar_policies(draw: st.DrawFn) -> Policy:
     offset = draw(st.sampled_from([0, 0, 6 * HOUR]))
     slots = unit != "month" or interval == HOUR
     names = ["avg", "min", "max", *(["median"] if slots and draw(st.booleans()) else [])]
+    filled = draw(st.sampled_from([0, 0, 1, 3, 100]))
+    if not filled and draw(st.booleans()):
+        asked = ["avg", "max", "min", f"max({format_duration(interval)})", "min(1h)"]
+        asked += ["median", "median(1h)"] if "median" in names else []
+        names += [name for name in asked if "(" in name]
+        for its in draw(registers(HOURS)):
+            some = draw(st.lists(st.sampled_from(asked), min_size=1, max_size=3, unique=True))
+            names += [f"{one}[{its}]" for one in some]
     lengths = Calendar(unit, zone(name)).lengths(interval, offset)
     return policy(
         domain=Domain(0, 100, 1),
@@ -83,7 +109,7 @@ def calendar_policies(draw: st.DrawFn) -> Policy:
         grace=draw(st.integers(0, 25)) * HOUR,
         idle=draw(st.integers(0, 40)) * HOUR,
         presence=draw(st.sampled_from(["public", "private"])),
-        fill_limit=draw(st.sampled_from([0, 0, 1, 3, 100])) * interval,
+        fill_limit=filled * interval,
         horizon=400 * DAY,
         **lengths,
     )
@@ -92,11 +118,9 @@ def calendar_policies(draw: st.DrawFn) -> Policy:
 def answers(rules: Policy, decided: Decided) -> list[Answer]:
     """What is answered, as the twin says it."""
     asked = tuple(q.query for q in rules.questions)
-    contents = decided.contents
-    if not isinstance(slots := contents[0], Sums):
-        starts = rules.windows.start(decided.windows)
-        slots = within(carried(slots, rules.carried), rules.windows.slots_of(starts))
-        contents = {**contents, 0: slots}
+    starts = rules.windows.start(decided.windows)
+    contents = completed(rules, decided.contents, starts)
+    slots = contents[READINGS]
     held = slots.present if isinstance(slots, Sums) else np.count_nonzero(slots >= 0, axis=1)
     levels = answer(asked, contents)
     columns = (decided.rows, decided.windows, decided.heard, held)

@@ -16,7 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meteragent.privacy.query import NAMED, Query, query
-from tests.laws.lawful import broken_laws, of_parts, pairs_of_windows, percentiles
+from tests.laws.lawful import (
+    ask,
+    broken_laws,
+    of_hours,
+    of_parts,
+    pairs_of_windows,
+    percentiles,
+)
+from tests.twins.hours import is_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +32,7 @@ if TYPE_CHECKING:
     from meteragent.privacy.domain import Levels
     from meteragent.privacy.query import Answers, Contents
 
+QUARTER = 900_000
 PERCENTILES = ["p0", "p5", "p29", "p50", "p95", "p99.9", "p99.999999"]
 
 
@@ -49,6 +58,34 @@ def test_every_composition_is_lawful(
     slots = pair[0].shape[1]
     divisors = [many for many in range(1, slots + 1) if slots % many == 0]
     assert unlawful([of_parts(name, data.draw(st.sampled_from(divisors)))], pair) == {}
+
+
+@given(
+    pairs_of_windows(),
+    st.sampled_from(["avg", "min", "median", "max"]) | percentiles(),
+    st.sampled_from(["06:00-22:00", "weekday 17:00-20:00", "not sat, sun 00:15-00:30"]),
+    st.data(),
+)
+def test_every_query_about_some_hours_is_lawful(
+    pair: tuple[Levels, Levels, int], name: str, text: str, data: st.DataObject
+) -> None:
+    start, slots = data.draw(st.integers(0, 671)) * QUARTER, pair[0].shape[1]
+    parts = [many for many in (1, 2) if slots % many == start // QUARTER % many == 0]
+    if name != "avg" and data.draw(st.booleans()):
+        many = data.draw(st.sampled_from([many for many in parts if "15" not in text or many == 1]))
+        name = f"{name}({many * 15}m)"
+    asked = [is_of(text, "UTC", start + slot * QUARTER) for slot in range(slots)]
+    found = broken_laws(of_hours(name, text, start), *pair, np.array(asked))
+    assert found == set()
+
+
+def test_what_lies_without_the_hours_has_no_part_in_the_answer() -> None:
+    levels = np.random.default_rng(1).integers(-1, 99, (50, 96)).astype(np.int16)
+    asked = [is_of("weekday 07:00-09:00", "UTC", slot * QUARTER) for slot in range(96)]
+    others = np.where(asked, levels, 7)
+    for name in ("avg", "min", "max", "p95", "max(30m)"):
+        about = of_hours(name, "weekday 07:00-09:00", 0)
+        assert (ask(about, levels) == ask(about, others)).all()
 
 
 def mean_half_even(contents: Contents) -> Answers:

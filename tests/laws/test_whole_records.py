@@ -76,6 +76,7 @@ PUBLIC: dict[str, Callable[[], Scenario]] = {
     **{
         story.__name__: story
         for story in (
+            small_stories.some_hours,
             small_stories.two_losses,
             small_stories.ordered,
             small_stories.partly_ordered,

@@ -1,6 +1,8 @@
+import json
 from dataclasses import replace
 from decimal import Decimal
 
+import numpy as np
 import pytest
 
 from meteragent.errors import InvalidSetting
@@ -8,7 +10,7 @@ from meteragent.privacy.domain import Domain
 from meteragent.privacy.policy import policy_of
 from meteragent.privacy.query import query
 from meteragent.privacy.question import question
-from tests.given import DAY, MINUTE, SECOND, policy
+from tests.given import DAY, HOUR, MINUTE, SECOND, policy
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_what_a_long_window_cannot_answer_is_refused(asked: str, problem: str) -
 def test_what_it_can_is_not(asked: str) -> None:
     day = policy(questions=(question(asked, 1, 100),), size=DAY, interval=MINUTE)
     assert day.panes.size == 15 * MINUTE
-    assert day.parts == ([] if "(" not in asked else [query(asked).part])
+    assert day.asking.parts == ([] if "(" not in asked else [query(asked).about.part])
 
 
 def test_averages_of_parts_are_not_filled() -> None:
@@ -108,3 +110,35 @@ def test_averages_of_parts_are_not_filled() -> None:
 def test_a_name_that_asks_nothing_of_parts_is_refused(name: str) -> None:
     with pytest.raises(InvalidSetting):
         query(name)
+
+
+@pytest.mark.parametrize(
+    ("names", "changes", "said"),
+    [
+        (["avg[weekday]"], {"fill_limit": MINUTE}, "and hours are not filled"),
+        (["avg[weekday]", "avg[mon-fri]"], {}, "asks one twice"),
+        (["max(15m)[sat]", "max(15m)[sat 00:00-24:00]"], {}, "asks one twice"),
+        (["avg[07:00-08:30]"], {"interval": HOUR}, "do not begin and end with what is 1h long"),
+        (["max(1h)[07:30-09:00]"], {}, "do not begin and end with what is 1h long"),
+        (["median[sat]"], {}, r"ask median\(15m\)\[sat\], avg, min or max"),
+        (["p95(1m)[sat]"], {}, "ask longer parts"),
+    ],
+)
+def test_hours_that_cannot_be_answered_are_refused(
+    names: list[str], changes: dict[str, int], said: str
+) -> None:
+    asked = tuple(question(name, 1, 100) for name in names)
+    with pytest.raises(InvalidSetting, match=said):
+        policy(**{"questions": asked, "size": DAY, "interval": MINUTE, **changes})
+
+
+def test_whoever_has_the_document_knows_what_is_asked_when() -> None:
+    names = ("avg", "avg[weekday 17:00-20:00]", "max(15m)[not sat, sun 00:00-06:00]")
+    one = policy(
+        questions=tuple(question(name, 1, 100) for name in names), size=DAY, interval=MINUTE
+    )
+    again = policy_of(json.loads(json.dumps(one.document())))
+    assert (again, again.id, again.asking) == (one, one.id, one.asking)
+    week = np.arange(7) * DAY  # from a Thursday on
+    assert again.asking.of(week).sum(axis=0).tolist() == [7, 5, 6]
+    assert again.terms.price == one.terms.dearest(1) == sum(one.terms.costs)

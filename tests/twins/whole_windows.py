@@ -6,6 +6,8 @@ from fractions import Fraction
 
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import Query
+from meteragent.privacy.units import duration
+from tests.twins.hours import is_of
 from tests.twins.queries import average, percentile
 
 Answer = tuple[int, int, int, int, tuple[int, ...]]
@@ -46,7 +48,9 @@ class WholeWindows:
                 held = len(slots) - slots.count(None)
                 heard = sum(slot in meter.cells for slot in self.slots(window))
                 if held or self.policy.presence == "private":
-                    found.append((row, window, heard, held, self.answers(slots)))
+                    found.append(
+                        (row, window, heard, held, self.answers(windows.start(window), slots))
+                    )
             window += 1
         meter.over = max(meter.over, until)
         return found
@@ -67,21 +71,24 @@ class WholeWindows:
         windows, interval = self.policy.windows, self.policy.interval
         return range(windows.start(window) // interval, windows.end(window) // interval)
 
-    def answers(self, slots: list[int | None]) -> tuple[int, ...]:
+    def answers(self, start: int, slots: list[int | None]) -> tuple[int, ...]:
         """One for each query; those of an empty window are of no meaning."""
         if all(slot is None for slot in slots):
             return ()
-        return tuple(self.answer(asked.query, slots) for asked in self.policy.questions)
+        return tuple(self.answer(q.query, start, slots) for q in self.policy.questions)
 
-    def answer(self, query: Query, slots: list[int | None]) -> int:
-        """Of readings, or of the averages of parts."""
-        if query.part:
-            many = query.part // self.policy.interval
-            parts = (slots[first : first + many] for first in range(0, len(slots), many))
-            held = ([slot for slot in part if slot is not None] for part in parts)
-            slots = [average(part) for part in held if part]
-        of = query.name.partition("(")[0]
-        return NAMED[of]([slot for slot in slots if slot is not None])
+    def answer(self, query: Query, start: int, slots: list[int | None]) -> int:
+        """Of readings, or of the averages of parts; of all hours, or of some. Of none it is 0."""
+        name, _, hours = query.name.removesuffix("]").partition("[")
+        of, _, part = name.removesuffix(")").partition("(")
+        many = duration("part", part) // self.policy.interval if part else 1
+        found = []
+        for first in range(0, len(slots), many):
+            held = [slot for slot in slots[first : first + many] if slot is not None]
+            begins = start + first * self.policy.interval
+            if held and (not hours or is_of(hours, self.policy.asking.zone.name, begins)):
+                found.append(average(held))
+        return NAMED[of](found) if found else 0
 
 
 NAMED: dict[str, Callable[[Sequence[int]], int]] = {
