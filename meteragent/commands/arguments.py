@@ -131,7 +131,7 @@ def _add_columns(command: ArgumentParser) -> None:
         metavar="FORMAT",
         help='auto (default), iso, unix, unix_ms, or such as "%%d/%%m/%%Y %%H:%%M:%%S"',
     )
-    group.add_argument("--kind", choices=("power", "energy"), help="what values are")
+    group.add_argument("--kind", choices=("power", "energy", "register"), help="what values are")
     group.add_argument("--unit", choices=_UNITS, help="of values; by default W")
     group.add_argument("--stamp", choices=("start", "end"), help="what times are of")
     group.add_argument(

@@ -192,6 +192,65 @@ def test_a_register_is_refused_by_name(directory: Path, capsys: Said) -> None:
     assert "input.kind: is not read yet" in capsys.readouterr().err
 
 
+def test_a_register_is_refused_by_name_as_an_argument_too(directory: Path, capsys: Said) -> None:
+    config = written(directory, Sample("register.csv"))
+    arguments = ("sanitize", str(SAMPLES / "register.csv"), "-c", str(config), "--kind", "register")
+    assert main([*arguments]) == Exit.CONFIGURATION
+    assert "--kind: is not read yet" in capsys.readouterr().err
+
+
+def test_a_column_of_units_may_be_something_else(directory: Path) -> None:
+    config = written(directory, Sample("register.csv"))
+    Path("in.csv").write_text(
+        "meter_id,ts,value,unit\n"
+        + "".join(f"m,{MIDNIGHT + n * 900_000},300,flat 4\n" for n in range(2))
+    )
+    arguments = ("sanitize", "in.csv", "-c", str(config), "-o", "out", "--unit-column", "")
+    assert main([*arguments]) == Exit.OK
+    assert released(Path("out")) == [(MIDNIGHT, 300.0)]
+
+
+def test_how_the_input_is_written_is_said_once(directory: Path, capsys: Said) -> None:
+    config = written(directory, Sample("lcl.csv", 'format = "lcl"', "30m"))
+    arguments = ("sanitize", str(SAMPLES / "lcl.csv"), "-c", str(config), "--unit", "Wh")
+    assert main([*arguments]) == Exit.CONFIGURATION
+    assert "--unit: is set beside [input] of the file; write it there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("mapping", "said"),
+    [
+        ('format = "x"', "input.format: is no known format; write one of tasmota, "),
+        ('unit = "kWh"', 'input.unit: is no unit of power; write kind = "energy", or one of W'),
+        ('unit = "m3"', "input.unit: is not one of them"),
+        ('value = "used_kwh"', "input.value: says kWh, and unit is W"),
+        ('kind = "energy"\nunit = "Wh"\ninterval = "5m"', "input.interval: is not the interval of"),
+        ('absent = ["x"]', "input.quality: is missing"),
+        ('timezone = "Mars"', "input.timezone: is no known time zone"),
+        ('time_format = "x"', "input.time_format: is no format of times"),
+        ("channels = 7", "input.channels: is no table of names and paths"),
+        ('channels = { a = "" }', "input.channels: is no table of names and paths"),
+    ],
+)
+def test_a_mapping_that_makes_no_sense_is_refused(
+    directory: Path, capsys: Said, mapping: str, said: str
+) -> None:
+    config = written(directory, Sample("canonical.jsonl", mapping))
+    assert main(["check", "--offline", "-c", str(config)]) == Exit.CONFIGURATION
+    assert said in capsys.readouterr().err
+
+
+def test_policies_of_several_intervals_need_that_of_the_input(
+    directory: Path, capsys: Said
+) -> None:
+    config = written(directory, Sample("canonical.jsonl", 'stamp = "end"'))
+    table = config.read_text().partition("[[policy]]")[2]
+    other = table.replace('"household"', '"plugs"').replace('"15m"', '"5m"')
+    config.write_text(f'{config.read_text()}\n[[policy]]\nmatch = "plug-"{other}')
+    assert main(["check", "--offline", "-c", str(config)]) == Exit.CONFIGURATION
+    assert "input.interval: is missing, and policies have several" in capsys.readouterr().err
+
+
 def test_a_register_is_never_taken_for_power(directory: Path, capsys: Said) -> None:
     config = written(directory, Sample("register.csv"))
     arguments = ("sanitize", str(SAMPLES / "register.csv"), "-c", str(config), "-o", "out")

@@ -162,7 +162,7 @@ complete -c meteragent -n '_shtab_meteragent_using sanitize' -l absent -x -d 'qu
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l rejected -x -d 'qualities that reject the line'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l unit-column -x -d 'must agree with --unit; by default unit'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l time-format -x -d 'auto (default), iso, unix, unix_ms, or such as "%d/%m/%Y %H:%M:%S"'
-complete -c meteragent -n '_shtab_meteragent_using sanitize' -l kind -xka "power energy" -d 'what values are'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l kind -xka "power energy register" -d 'what values are'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l unit -xka "W kW MW mWh Wh kWh MWh" -d 'of values; by default W'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l stamp -xka "start end" -d 'what times are of'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l decimal -xka "point comma" -d 'of values: 1,234.5 (by default) or 1.234,5'

@@ -303,7 +303,7 @@ _shtab_meteragent_sanitize_options=(
   "--rejected[qualities that reject the line]:LIST:"
   "--unit-column[must agree with --unit\; by default unit]:COLUMN:"
   "--time-format[auto (default), iso, unix, unix_ms, or such as \"\%d\/\%m\/\%Y \%H\:\%M\:\%S\"]:FORMAT:"
-  "--kind[what values are]:kind:(power energy)"
+  "--kind[what values are]:kind:(power energy register)"
   "--unit[of values\; by default W]:unit:(W kW MW mWh Wh kWh MWh)"
   "--stamp[what times are of]:stamp:(start end)"
   "--decimal[of values\: 1,234.5 (by default) or 1.234,5]:decimal:(point comma)"
