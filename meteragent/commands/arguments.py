@@ -71,6 +71,12 @@ def add(command: ArgumentParser) -> None:
     command.add_argument(
         "--rejects", type=Path, metavar="FILE", help="where rejected lines stood, and why"
     )
+    command.add_argument(
+        "--groups",
+        type=Path,
+        metavar="FILE",
+        help="release the [[group]] tables of -c: a CSV of meter_id, group_id (from, until)",
+    )
     order = command.add_mutually_exclusive_group()
     order.add_argument("--follow", action="store_true", help="wait for more, until stopped")
     order.add_argument(

@@ -24,12 +24,16 @@ PLANNED, MANY = 200_000, 100_000
 def run(arguments: Namespace) -> Exit:
     """Check all there is, and end as the first problem asks for."""
     config = load(arguments.config, os.environ)
-    names = ", ".join(policy.name for policy in config.policy)
+    policies = (*config.policy, *config.group)
+    names = ", ".join(policy.name for policy in policies)
     sys.stdout.write(f"configuration: good, with policies {names}\n")
-    for policy in config.policy:
+    for policy in policies:
         _warn(policy.name, advice.of_grid(policy.guarantee))
         _warn(policy.name, advice.of_joint(policy.policy))
-    sys.stdout.write(_replay(config))
+    if not arguments.offline:
+        config.refuse_groups()
+    if config.policy:
+        sys.stdout.write(_replay(config))
     sys.stdout.write(f"records: read by {fast.way()}\n")
     if not arguments.offline:
         sys.stdout.write(

@@ -36,8 +36,8 @@ def run(arguments: Namespace) -> Exit:
     config = settings(arguments)
     explained = explanations(config)
     if arguments.dpia:
-        guarantees = (policy.guarantee for policy in config.policy)
-        streams = IN_FILES if arguments.config is None else _streams(config)
+        guarantees = (one.guarantee for one in (*config.policy, *config.group))
+        streams = _streams(config) if arguments.config and config.outputs else IN_FILES
         sys.stdout.write(assessment([*zip(guarantees, explained, strict=True)], streams))
     elif arguments.json:
         told = {"schema": EXPLANATION_SCHEMA, "policies": [*map(asdict, explained)]}
@@ -58,14 +58,15 @@ def _streams(config: Config) -> Streams:
 def explanations(config: Config) -> list[Explanation]:
     """One for each policy, in the order of the configuration."""
     return [
-        explain(policy.guarantee, match=policy.match, choice=choice(policy))
-        for policy in config.policy
+        *(explain(one.guarantee, match=one.match, choice=choice(one)) for one in config.policy),
+        *(explain(one.guarantee, match=one.match) for one in config.group),
     ]
 
 
 def text(explained: Explanation, width: int) -> str:
     """For people: paragraphs and tables, no wider than `width` if that can be."""
-    meters = f'meters "{explained.match}…"' if explained.match else "all meters"
+    what = explained.of
+    meters = f'{what} "{explained.match}…"' if explained.match else f"all {what}"
     title = f"{explained.name}: {meters}, policy {explained.policy}"
     blocks = [
         [title, "=" * min(len(title), width)],

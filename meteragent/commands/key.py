@@ -44,6 +44,7 @@ def _adopt(arguments: Namespace) -> Exit:
         return Exit.OK
     if config is None:
         raise InvalidSetting("-c", "is missing", "name the configuration, or an SQLite --ledger")
+    config.refuse_groups()
     from meteragent.kafka.adopt import adopt  # noqa: PLC0415 - aiokafka takes its time to load
     from meteragent.kafka.clients import Clients  # noqa: PLC0415
 

@@ -29,8 +29,8 @@ from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.words import power_text, time_text
 from meteragent.files.ledger import LedgerFile, look
 from meteragent.privacy.exact import per_watt_text
+from meteragent.privacy.group import GroupPolicy, any_policy_of
 from meteragent.privacy.ledger import NEVER
-from meteragent.privacy.policy import policy_of
 
 RADIUS = Decimal(100)
 """At which epsilon is told where no configuration says another: its default."""
@@ -48,6 +48,7 @@ def _migrate(arguments: Namespace) -> Exit:
     from meteragent.kafka.migrate import migrate  # noqa: PLC0415
 
     config = load(arguments.config, os.environ)
+    config.refuse_groups()
     now, key = int(time.time() * 1000), config.agent.noise_key()
     clients = Clients(config.kafka)
     done = asyncio.run(migrate(config, key, clients, now, gather=arguments.gather))
@@ -101,6 +102,7 @@ def _accept_loss(arguments: Namespace) -> Exit:
     from meteragent.kafka.loss import accept_loss  # noqa: PLC0415
 
     config = load(arguments.config, os.environ)
+    config.refuse_groups()
     now, key = int(time.time() * 1000), config.agent.noise_key()
     clients = Clients(config.kafka)
     since = asyncio.run(accept_loss(config, key, clients, now, confirmed=arguments.yes))
@@ -131,9 +133,12 @@ def _kept(arguments: Namespace, meter: str | None = None) -> tuple[list[Shelf], 
     config = load(arguments.config, os.environ) if arguments.config else None
     if arguments.ledger is not None:
         kept = look(arguments.ledger)
-        return (_shelves(config) if config else [_only_shelf(kept)]), kept.accounts
+        shelves = _shelves(config) if config else [_only_shelf(kept)]
+        of_groups = any(isinstance(shelf.policy, GroupPolicy) for shelf in shelves)
+        return shelves, kept.groups if of_groups else kept.accounts
     if config is None:
         raise InvalidSetting("-c", "is missing", "name the configuration, or an SQLite --ledger")
+    config.refuse_groups()
     return _shelves(config), asyncio.run(_from_kafka(config, meter))
 
 
@@ -146,7 +151,8 @@ async def _from_kafka(config: Config, meter: str | None) -> dict[str, bytes]:
 
 
 def _shelves(config: Config) -> list[Shelf]:
-    return [Shelf(s.match, s.guarantee) for s in config.policy]
+    """Those of meters; of groups, where there are no others."""
+    return [Shelf(s.match, s.guarantee) for s in config.policy or config.group]
 
 
 def _only_shelf(kept: LedgerFile) -> Shelf:
@@ -159,7 +165,7 @@ def _only_shelf(kept: LedgerFile) -> Shelf:
         )
     [(name, document)] = kept.policies.items()
     try:
-        policy = policy_of(json.loads(document))
+        policy = any_policy_of(json.loads(document))
     except (ValueError, KeyError, TypeError, ArithmeticError):
         raise LedgerDamaged("a policy in the ledger is not one that is known here") from None
     if policy.id != name:

@@ -30,6 +30,7 @@ of the processor, and finds none."""
 def run(arguments: Namespace) -> Exit:
     """Run the agent; SIGTERM drains it and ends with 0."""
     config = load(arguments.config, os.environ)
+    config.refuse_groups()
     message_decoder(config.mapping)  # or what only tables have is refused late
     log.configure(config.log.level, config.log.format, names=config.kafka.names)
     gc.set_threshold(*SELDOM)

@@ -2,8 +2,9 @@
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from meteragent.commands.exit_codes import Exit
 from meteragent.commands.settings import mapping_of, option_of, settings, written_as
 from meteragent.config import Config
 from meteragent.errors import (
+    ConfigRefused,
     FileRefused,
     InputDamaged,
     InputReplaced,
@@ -19,6 +21,8 @@ from meteragent.errors import (
     KeyRefused,
 )
 from meteragent.explain import advice
+from meteragent.files import members
+from meteragent.files.group_job import GroupJob
 from meteragent.files.job import Job, Paths
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
 from meteragent.files.progress import Progress
@@ -27,7 +31,9 @@ from meteragent.files.source import Source
 from meteragent.files.totals import Totals
 from meteragent.formats.forms import ReleaseEncoder
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy
 from meteragent.privacy.units import format_duration
+from meteragent.stream.meters import Assigned
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Withheld
 
@@ -35,19 +41,23 @@ from meteragent.stream.releases import Withheld
 def run(arguments: Namespace) -> Exit:
     """Sanitize one input; say at the end what became of it."""
     config = settings(arguments)
+    of_groups = _is_of_groups(arguments, config)
     key = _key(arguments, config)
     if arguments.ledger is None:
         _say("no --ledger: what is spent is forgotten at the end, so do this only once")
     with ExitStack() as stack:
         places = _places(arguments, stack)
+        if arguments.groups:
+            listed = members.read(arguments.groups, normalise_ids=config.agent.normalise_ids)
+            places = replace(places, members=listed)
         progress = Progress(sys.stderr, places.source.size)
         stack.callback(progress.clear)
-        job = Job(
+        job = (GroupJob if of_groups else Job)(
             places,
             config,
             key,
             mapping_of(arguments, config),
-            encoder_of(arguments.format, config),
+            encoder_of(arguments.format, config.groups if of_groups else config.assigned),
             keep=arguments.at_end == "keep",
             by_meter=arguments.by_meter,
             say=_say,
@@ -65,7 +75,7 @@ def run(arguments: Namespace) -> Exit:
             field = option_of(refused.field) if named else refused.field
             raise InvalidSetting(field, refused.problem, refused.instead) from None
     hints = _hints(job.totals, by_meter=arguments.by_meter)
-    sharing = _sharing(job.totals, job.steps.median, config)
+    sharing = _sharing(job.totals, job.steps.median, job.policies)
     warnings = (
         *advice.of_lateness(job.totals.late, job.totals.readings),
         *advice.of_unevenness(job.held),
@@ -76,11 +86,26 @@ def run(arguments: Namespace) -> Exit:
     return Exit.NOTHING if job.found_nothing else Exit.OK
 
 
-def encoder_of(output: str, config: Config) -> ReleaseEncoder:
+def _is_of_groups(arguments: Namespace, config: Config) -> bool:
+    """Whether groups are to be released, and not meters; say so where both might be meant."""
+    if arguments.groups and not config.group:
+        instead = "write one, and name its file with -c"
+        raise ConfigRefused([InvalidSetting("--groups", "is given, and no [[group]]", instead)])
+    if config.group and not arguments.groups:
+        if not config.policy:
+            instead = "name the file that says which homes are in which groups"
+            raise ConfigRefused([InvalidSetting("--groups", "is missing", instead)])
+        _say("[[group]] is left out: it is released where --groups names the homes of groups")
+    if config.policy and arguments.groups:
+        _say("[[policy]] is left out: it is released where there is no --groups")
+    return bool(arguments.groups)
+
+
+def encoder_of(output: str, assigned: Sequence[Assigned]) -> ReleaseEncoder:
     """What writes releases so."""
     module, _, name = OUTPUTS[output].partition(".")
     kind = getattr(import_module(f"meteragent.formats.{module}"), name)
-    encoder: ReleaseEncoder = kind(config.policies)
+    encoder: ReleaseEncoder = kind([one.policy for one in assigned])
     return encoder
 
 
@@ -104,9 +129,9 @@ def _hints(totals: Totals, *, by_meter: bool) -> Iterator[str]:
         yield "no window held enough readings; is --interval the time between two of them?"
 
 
-def _sharing(totals: Totals, step: int | None, config: Config) -> Iterator[str]:
+def _sharing(totals: Totals, step: int | None, policies: Sequence[Policy]) -> Iterator[str]:
     """What to think of readings that share a slot with an earlier one, if they are many."""
-    interval = min(policy.interval for policy in config.policies)
+    interval = min(policy.interval for policy in policies)
     if totals.duplicates * MANY_SHARE <= totals.seen:
         return
     first = f"{totals.duplicates} readings share a slot with an earlier one, and count for nothing"
@@ -124,6 +149,7 @@ _REMEDIES: dict[str, str] = {
     Reason.BAD_VALUE: "compare --value-column with it, and of a table --delimiter",
     Reason.WRONG_SHAPE: "compare --…-column with it, and of a table --delimiter and --no-header",
     Reason.WRONG_UNIT: "say what values are: --unit, --kind; or --unit-column, if that is no unit",
+    Reason.NO_GROUP: "compare the meter ids of --groups with it",
 }
 
 

@@ -14,6 +14,7 @@ from meteragent.kafka.clients import Clients
 def run(arguments: Namespace) -> Exit:
     """Make the topics that do not exist yet."""
     config = load(arguments.config, os.environ)
+    config.refuse_groups()
     clients = Clients(config.kafka)
     made = asyncio.run(topics.create(config, clients, arguments.partitions, arguments.replication))
     for name in made:

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from decimal import Decimal
+from typing import Any, TypeVar
 
 from meteragent.config.fields import BadSetting, Exact, Power, Settings, SomeTime, setting
 from meteragent.config.policy import LEFT_TO_THE_ACCOUNT, PolicySettings
@@ -12,6 +13,7 @@ from meteragent.privacy.ledger_record import MOST_RINGS
 from meteragent.privacy.question import per_watt
 
 _SAID_ONCE = ("budget", "horizon")
+Table = TypeVar("Table", bound=PolicySettings)
 
 
 class Budget(Settings):
@@ -29,11 +31,23 @@ class Budget(Settings):
     )
     horizon: SomeTime = setting("The stretch of time that `amount` is for.", '"24h"', default="24h")
     amount: Exact = setting("The most that all answers of one `horizon` may lose.", '"24"')
+    groups: Exact | None = setting(
+        "What each meter reserves of `amount` for the groups that it is in, whether it is in any: "
+        "what all of these may spend fits into it at any time, or the meter is not in one more. "
+        "Needed where there is a `[[group]]`.",
+        '"1"',
+        default=None,
+    )
 
     @property
     def nano(self) -> int:
         """The amount, in nano-units per watt."""
         return per_watt("amount", self.amount, self.radius)
+
+    @property
+    def reserved(self) -> int:
+        """What is reserved of it for groups."""
+        return 0 if self.groups is None else per_watt("groups", self.groups, self.radius)
 
 
 def left_to_the_account(document: dict[str, Any]) -> dict[str, Any]:
@@ -41,24 +55,30 @@ def left_to_the_account(document: dict[str, Any]) -> dict[str, Any]:
 
     BadSetting: one of them says it again. What makes no sense is left for those who judge it.
     """
-    account, policies = document.get("budget"), document.get("policy")
-    if not isinstance(account, dict) or not isinstance(policies, list | tuple):
-        return document
+    if isinstance(document.get("budget"), dict):
+        document = {**document}
+        for kind in ("policy", "group"):
+            if isinstance(tables := document.get(kind), list | tuple):
+                document[kind] = _left(kind, tables)
+    return document
+
+
+def _left(kind: str, tables: Sequence[object]) -> list[object]:
     twice = [
-        InvalidSetting(f"policy[{at}].{name}", "is the [budget]'s to say", "write a share instead")
-        for at, policy in enumerate(policies)
+        InvalidSetting(f"{kind}[{at}].{name}", "is the [budget]'s to say", "write a share instead")
+        for at, policy in enumerate(tables)
         for name in _SAID_ONCE
         if isinstance(policy, dict) and name in policy
     ]
     if twice:
         raise BadSetting(twice)
-    filled = [p | {"budget": LEFT_TO_THE_ACCOUNT} if isinstance(p, dict) else p for p in policies]
-    return {**document, "policy": filled}
+    left = {"budget": LEFT_TO_THE_ACCOUNT}
+    return [one | left if isinstance(one, dict) else one for one in tables]
 
 
 def shared_out(budget: Budget, policies: Sequence[PolicySettings]) -> tuple[PolicySettings, ...]:
     """The policies, each with its share. BadSetting: everything that is wrong with shares."""
-    resolved = _each_with_its_share(budget, policies)
+    resolved = with_shares(budget, policies, budget.amount)
     if found := [*_too_much(budget, resolved)] or [*_asking_twice(resolved)]:
         raise BadSetting(found)
     for policy in resolved:
@@ -67,26 +87,27 @@ def shared_out(budget: Budget, policies: Sequence[PolicySettings]) -> tuple[Poli
     return tuple(resolved)
 
 
-def _each_with_its_share(
-    budget: Budget, policies: Sequence[PolicySettings]
-) -> list[PolicySettings]:
+def with_shares(
+    budget: Budget, policies: Sequence[Table], amount: Decimal, kind: str = "policy"
+) -> list[Table]:
+    """Each with its share of the amount. BadSetting: what is wrong with one of them."""
     counts = Counter(policy.match for policy in policies)
     found, resolved = [], []
     for at, policy in enumerate(policies):
         try:
-            share = _share(budget, policy, alone=counts[policy.match] == 1)
+            share = _share(budget, policy, amount if counts[policy.match] == 1 else None)
             resolved.append(policy.with_share(share, radius=budget.radius, horizon=budget.horizon))
         except InvalidSetting as error:
-            field = f"policy[{at}].{error.field}"
+            field = f"{kind}[{at}].{error.field}"
             found.append(InvalidSetting(field, error.problem, error.instead))
     if found:
         raise BadSetting(found)
     return resolved
 
 
-def _share(budget: Budget, policy: PolicySettings, *, alone: bool) -> int:
+def _share(budget: Budget, policy: PolicySettings, alone: Decimal | None) -> int:
     """Of a policy, in nano-units per watt; one that is alone has all, unless it says how much."""
-    share = budget.amount if policy.share is None and alone else policy.share
+    share = alone if policy.share is None else policy.share
     if share is None:
         raise InvalidSetting(
             "share", "is missing beside other policies of these meters", 'write for example "1"'
@@ -114,7 +135,7 @@ def _asking_twice(policies: Sequence[PolicySettings]) -> Iterator[InvalidSetting
 def _too_much(budget: Budget, policies: Sequence[PolicySettings]) -> Iterator[InvalidSetting]:
     for match in dict.fromkeys(policy.match for policy in policies):
         its = [policy for policy in policies if policy.match == match]
-        asked = sum(policy.policy.budget for policy in its)
+        asked = sum(policy.policy.budget for policy in its) + budget.reserved
         if asked > budget.nano:
             enough = epsilon_at(asked, budget.radius).normalize()
             yield InvalidSetting(

@@ -25,23 +25,28 @@ from meteragent.config.fields import (
     refuse,
     setting,
 )
+from meteragent.config.group import GroupSettings, reserve_of, reserved, unlike
 from meteragent.config.input import Input
 from meteragent.config.kafka import Kafka
 from meteragent.config.policy import PolicySettings
 from meteragent.config.secrets import once, pair, text_of
-from meteragent.errors import InvalidSetting, KeyRefused
+from meteragent.errors import ConfigRefused, InvalidSetting, KeyRefused
 from meteragent.explain.guarantee import Guarantee
 from meteragent.formats.mapping import Mapping
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.members import Reserve
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.units import format_duration
-from meteragent.stream.meters import Assigned, normal
+from meteragent.stream.meters import Assigned, AssignedGroups, normal
 
 
-def _some_policies(given: object) -> object:
-    if not isinstance(given, list | tuple) or not given:
-        raise InvalidSetting("policy", "is no list of tables", "write [[policy]]")
-    return given
+def _tables(name: str) -> BeforeValidator:
+    def read(given: object) -> object:
+        if not isinstance(given, list | tuple):
+            raise InvalidSetting(name, "is no list of tables", f"write [[{name}]]")
+        return given
+
+    return BeforeValidator(read)
 
 
 _SHORTER = (
@@ -164,8 +169,11 @@ class Config(Settings):
     http: Http = setting("", "[http]", default={})
     log: Log = setting("", "[log]", default={})
     budget: Budget | None = setting("", "[budget]", default=None)
-    policy: Annotated[tuple[PolicySettings, ...], BeforeValidator(_some_policies)] = setting(
-        "", "[[policy]]"
+    policy: Annotated[tuple[PolicySettings, ...], _tables("policy")] = setting(
+        "", "[[policy]]", default=()
+    )
+    group: Annotated[tuple[GroupSettings, ...], _tables("group")] = setting(
+        "", "[[group]]", default=()
     )
 
     @cached_property
@@ -182,7 +190,24 @@ class Config(Settings):
     @cached_property
     def mapping(self) -> Mapping:
         """Where the input says what, and what it means."""
-        return self.input.mapping({p.name: p.interval for p in self.policy})
+        return self.input.mapping({p.name: p.interval for p in (*self.policy, *self.group)})
+
+    @cached_property
+    def groups(self) -> tuple[AssignedGroups, ...]:
+        """The policies of groups, by the prefix of the groups that they are for."""
+        return tuple(AssignedGroups(one.match, one.name, one.policy) for one in self.group)
+
+    @property
+    def reserve(self) -> Reserve:
+        """What each home may lose to groups. Precondition: there is a `[[group]]`."""
+        return reserve_of(self.budget, self.group)
+
+    def refuse_groups(self, where: str = "on Kafka") -> None:
+        """Refuse a `[[group]]` where groups are not released yet."""
+        if self.group:
+            problem = f"is not released {where}, only of files"
+            instead = "leave it out, and run `meteragent sanitize --groups`"
+            raise ConfigRefused([InvalidSetting("group", problem, instead)])
 
     @property
     def outputs(self) -> dict[str, str]:
@@ -211,20 +236,31 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _is_coherent(self) -> "Config":
-        refuse([*self._twins(), *self._astray(), *self._spelled_otherwise(), *self._too_long()])
+        refuse([*self._nothing(), *self._twins("policy"), *self._twins("group")])
+        refuse([*self._astray(), *self._spelled_otherwise(), *self._too_long()])
         found = found_by(lambda: self.mapping)
         refuse([InvalidSetting(f"input.{e.field}", e.problem, e.instead) for e in found])
         policies = shared_out(self.budget, self.policy) if self.budget else self.policy
+        groups = reserved(self.budget, self.group)
         kafka = self.kafka.with_outputs(self.outputs.values())
-        return self.model_copy(update={"policy": policies, "kafka": kafka})
+        return self.model_copy(update={"policy": policies, "group": groups, "kafka": kafka})
 
-    def _twins(self) -> list[InvalidSetting]:
+    def _nothing(self) -> list[InvalidSetting]:
+        if self.policy and self.group and self.budget is None:
+            instead = "write one, of which homes reserve a part for groups"
+            return [InvalidSetting("budget", "is missing beside [[policy]] and [[group]]", instead)]
+        if self.policy or self.group:
+            return [] if self.budget else unlike(self.group)
+        return [InvalidSetting("policy", "is missing", "write [[policy]], or [[group]]")]
+
+    def _twins(self, kind: Literal["policy", "group"]) -> list[InvalidSetting]:
         instead = {"name": "write another one", "match": "write another one, or a [budget]"}
+        tables: tuple[PolicySettings, ...] = getattr(self, kind)
         return [
-            InvalidSetting(f"policy[{i}].{field}", f"is that of policy[{j}] too", instead[field])
+            InvalidSetting(f"{kind}[{i}].{field}", f"is that of {kind}[{j}] too", instead[field])
             for field in (("name", "match") if self.budget is None else ("name",))
-            for i, one in enumerate(self.policy)
-            for j, other in enumerate(self.policy[:i])
+            for i, one in enumerate(tables)
+            for j, other in enumerate(tables[:i])
             if getattr(one, field) == getattr(other, field)
         ]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property, partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, PrivateAttr, model_validator
 
@@ -241,7 +241,7 @@ class PolicySettings(Settings):
             refuse(found_by(self._afford))
         return self
 
-    def with_share(self, nano: int, *, radius: Decimal, horizon: int) -> "PolicySettings":
+    def with_share(self, nano: int, *, radius: Decimal, horizon: int) -> Self:
         """The same with a share of so many nano-units per watt, of an account of these terms.
 
         InvalidSetting: it would never release anything, or the policy makes no sense.

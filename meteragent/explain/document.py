@@ -7,6 +7,7 @@ decimal. `meteragent schema explanation` prints its JSON Schema.
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
+from typing import Literal
 
 from pydantic import ConfigDict, TypeAdapter
 
@@ -190,6 +191,7 @@ class Explanation:
 
     name: str
     match: str
+    of: Literal["meters", "groups"]
     policy: str
     choice: Choice | None
     guarantee: Promised

@@ -110,14 +110,14 @@ def _data(policies: Sequence[tuple[Guarantee, Explanation]]) -> Iterator[str]:
     rows = [
         (
             f"`{guarantee.name}`",
-            f"`{_cell(explained.match)}…`" if explained.match else "all",
+            f"`{_cell(explained.match)}…`" if explained.match else f"all {explained.of}",
             f"one every {time_text(guarantee.policy.interval)}",
             f"{_asked(guarantee)} of {window_text(guarantee.policy.windows)}",
             "can be seen" if guarantee.policy.presence == "public" else "protected",
         )
         for guarantee, explained in policies
     ]
-    head = ("policy", "meters", "readings taken in", "what is released", "gaps in the readings")
+    head = ("policy", "of", "readings taken in", "what is released", "gaps in the readings")
     yield _table(head, *rows)
     yield (
         "Ids of meters go through as they are: what links them to people is elsewhere. "

@@ -29,6 +29,7 @@ from meteragent.explain.leakage import bits
 from meteragent.explain.loads import EVERYDAY, Everyday, traces
 from meteragent.explain.words import listed, span_text, time_text
 from meteragent.privacy.exact import NANO, per_watt_text
+from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.joint import JointGeometric
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import NAMED
@@ -55,6 +56,7 @@ def explain(guarantee: Guarantee, *, match: str = "", choice: Choice | None = No
     return Explanation(
         guarantee.name,
         match,
+        "groups" if isinstance(policy, GroupPolicy) else "meters",
         policy.id,
         choice,
         promised,

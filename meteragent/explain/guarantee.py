@@ -32,6 +32,7 @@ from meteragent.explain.words import (
     window_text,
 )
 from meteragent.privacy.exact import NANO, epsilon_at, per_watt_text
+from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.terms import JOINT
 
@@ -166,6 +167,8 @@ class Guarantee:
 
     def _conditions_in_words(self) -> Iterator[str]:
         policy, span = self.policy, time_text(self.policy.horizon)
+        if isinstance(policy, GroupPolicy):
+            yield from _of_groups(policy)
         one, aligned, any_other = (
             f"exp({per_watt_text(nano)} x W)"
             for nano in (self.window, self.horizon, self.any_horizon)
@@ -189,8 +192,7 @@ class Guarantee:
         if policy.presence == "public":
             yield "Which readings arrived is public: a gap in the readings can be seen."
         else:
-            whole_range = policy.domain.maximum - policy.domain.minimum
-            told = float(epsilon_at(self.window, whole_range))
+            told = float(epsilon_at(self.window, _widest(policy)))
             yield (
                 "Which readings arrived is protected too, as far as a load of the whole range is: "
                 f"one release improves the odds of guessing which did {at_most(told)}."
@@ -219,6 +221,34 @@ class Guarantee:
                 f"Hours in brackets are by the clocks of {policy.asking.zone.name}. A window that "
                 "holds none of them is not asked about them, and pays nothing for it."
             )
+
+
+def _widest(policy: Policy) -> Decimal:
+    """How far apart two versions of a home can be, in watts."""
+    if isinstance(policy, GroupPolicy):
+        return policy.widest
+    return policy.domain.maximum - policy.domain.minimum
+
+
+def _of_groups(policy: GroupPolicy) -> Iterator[str]:
+    pane, widest = time_text(policy.interval), power_text(policy.widest)
+    yield (
+        "That is said of each home of a group, to someone who knows all its other homes exactly: "
+        f"the group's reading is the sum of its homes' averages over {pane}. What several "
+        "homes do together adds up, as their differences do."
+    )
+    yield (
+        f"Two versions of a home are at most {widest} apart, so that one release improves the "
+        f"odds of any guess about a home, whatever it may be, by a factor of at most "
+        f"exp({per_watt_text(policy.terms.price)} x {policy.widest:f}): that is ordinary "
+        "differential privacy for a home."
+    )
+    yield (
+        "A home's loss to groups is that of all groups that it is in. It reserves a part of its "
+        "budget for them: a membership takes effect only while all of them fit it. The promise "
+        "does not depend on how many homes there are; groups of fewer than "
+        f"{policy.homes.least} are withheld."
+    )
 
 
 _horizon, _any_horizon = attrgetter("horizon"), attrgetter("any_horizon")

@@ -13,9 +13,10 @@ still be filled, and a window is released once: it waits for the next run.
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from meteragent.config import Config
 from meteragent.errors import InputDamaged, InputReplaced, InvalidSetting
@@ -29,7 +30,9 @@ from meteragent.formats.json_one import LATEST
 from meteragent.formats.lines import LineReader, decoder_of
 from meteragent.formats.mapping import Mapping
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.stream.pipeline import Pipeline
+from meteragent.privacy.members import Membership
+from meteragent.privacy.policy import Policy
+from meteragent.stream.pipeline import Pipeline, Position
 from meteragent.stream.releases import Document, Releases, Step, stages
 
 NEVER_IDLE = 2**45
@@ -44,6 +47,8 @@ class Paths:
     sink: Sink
     rejects: File | None
     ledger: SqliteLedger
+    members: Sequence[Membership] = ()
+    """Of groups, where these are released."""
 
 
 class Job:
@@ -70,13 +75,16 @@ class Job:
         """
         self._source, self._sink = places.source, places.sink
         self._rejects, self._ledger = places.rejects, places.ledger
-        self._config = config
-        self._key = key
+        self._members, self._config, self._key = places.members, config, key
         self._mapping = mapping
         self._encoder = encoder
         self._keep = keep
         self._longer_idle = NEVER_IDLE if by_meter else 0
-        if by_meter and any(p.presence == "private" for p in config.policies):
+        self._assigned = [
+            replace(one, policy=replace(one.policy, idle=one.policy.idle + self._longer_idle))
+            for one in config.assigned
+        ]
+        if by_meter and any(policy.presence == "private" for policy in self.policies):
             raise InvalidSetting(
                 "--by-meter",
                 "closes windows as each meter is heard, and presence is private",
@@ -85,10 +93,6 @@ class Job:
         self._say = say
         self._progress = progress
         self._wall = wall
-        self._assigned = [
-            replace(one, policy=replace(one.policy, idle=one.policy.idle + self._longer_idle))
-            for one in config.assigned
-        ]
         self._standing = Resume()
         self.totals = self._standing.totals
         self._pipeline: Pipeline | None = None
@@ -129,6 +133,11 @@ class Job:
         return rejected and self.totals.seen == self._seen
 
     @property
+    def policies(self) -> Sequence[Policy]:
+        """What is released."""
+        return [one.policy for one in self._assigned]
+
+    @property
     def lookalikes(self) -> int:
         """How many meters there are whose ids differ from another's by their spelling alone."""
         if self._pipeline is None or self._config.agent.normalise_ids:
@@ -162,7 +171,7 @@ class Job:
     def _begin(self, block: LineBlock) -> Pipeline:
         """Look into the first lines, and go on where the last run came to."""
         self._lines = decoder_of(self._source.shown, block.text, self._mapping)
-        known = self._ledger.standing(self._source.name)
+        known = self._ledger.standing(self._name)
         if known.head == self._source.digest(known.head_bytes):
             self._standing = known
             self._leave(known.output)
@@ -171,16 +180,26 @@ class Job:
         self.totals = self._standing.totals
         self._before = self.totals.readings
         self._seen, self._rejected = self.totals.seen, self.totals.rejects.total()
-        self._pipeline = Pipeline(
+        self._pipeline = self._built(self._standing.position)
+        return self._pipeline
+
+    @property
+    def _name(self) -> str:
+        """By which the ledger knows how far the input has come."""
+        return self._source.name
+
+    def _built(self, start: Position) -> Pipeline:
+        """The meters, as the ledger knows them."""
+        pipeline = Pipeline(
             self._assigned,
             self._key,
             max_skew=self._config.agent.max_skew,
             max_meters=self._config.agent.max_meters,
             normalise_ids=self._config.agent.normalise_ids,
-            start=self._standing.position,
+            start=start,
         )
-        self._pipeline.restore(self._ledger.accounts())
-        return self._pipeline
+        pipeline.restore(self._ledger.accounts())
+        return pipeline
 
     def _leave(self, output: str) -> None:
         """Where releases went so far, if they go somewhere else from now on."""
@@ -200,12 +219,16 @@ class Job:
             documents: list[Document] = []
             for step in stage:
                 documents += step.written(self._encoder.encode)
-                self._accounts.update(step.accounts)
+                self._note(step)
                 self.totals.decide(step.releases)
                 self._weigh(step.releases)
             documents.sort()
             if documents:
                 self._sink.write(b"".join(document.text + b"\n" for document in documents))
+
+    def _note(self, step: Step) -> None:
+        """Keep what is to be written down."""
+        self._accounts.update(step.accounts)
 
     def _weigh(self, releases: Releases) -> None:
         """Note how many of their slots windows hold, where gaps are seen and not filled."""
@@ -243,10 +266,10 @@ class Job:
         self._ledger.commit(
             lengths={sink.name: sink.length for sink in sinks if sink.name},
             key=self._key.fingerprint,
-            accounts=self._accounts,
-            policies={one.policy.id: json.dumps(one.policy.document()) for one in self._assigned},
+            policies={policy.id: json.dumps(policy.document()) for policy in self.policies},
+            **self._spent(pipeline),
             standings={
-                self._source.name: Resume(
+                self._name: Resume(
                     position,
                     len(head),
                     self._source.digest(len(head)),
@@ -258,6 +281,11 @@ class Job:
         self._accounts = {}
         self._committed_at = time.monotonic()
 
+    def _spent(self, pipeline: Pipeline) -> dict[str, Any]:
+        """What the ledger is to say of accounts."""
+        del pipeline
+        return {"accounts": self._accounts}
+
     def _pause(self) -> None:
         """A growing input has no more for now: once it is long silent, the clock may close windows.
 
@@ -265,7 +293,7 @@ class Job:
         it writes next would all be late.
         """
         now = int(self._wall() * 1000)
-        silent = max(policy.grace + policy.idle for policy in self._config.policies)
+        silent = max(policy.grace + policy.idle for policy in self.policies)
         if self._pipeline is not None and now - self._heard > silent:
             self._write(self._pipeline.tick(now))
 
@@ -289,5 +317,5 @@ class Job:
 
     def _end_of_windows(self, clock: int) -> int:
         """When every window that has begun is due, or now, if they are not over yet."""
-        due = (policy.closes(policy.windows.newest(clock)) for policy in self._config.policies)
+        due = (policy.closes(policy.windows.newest(clock)) for policy in self.policies)
         return min(max(due), int(self._wall() * 1000)) + self._longer_idle

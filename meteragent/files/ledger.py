@@ -7,6 +7,10 @@ One SQLite file in WAL mode; one process at a time writes it, anybody may read i
     input(name, …)             the oldest line that an open window needs, the clock before it,
                                how many lines were taken in, their head, and the totals
     output(path, length)       bytes that are released, for good
+    group_account(name, record)    the latest ledger record of each group
+    home(meter, record)        what each home of groups drew last
+    member(meter, name, …)     since when and until when who was, or is to be, in which group
+    frontier(time)             windows of groups that begin before have those in them who are
     owner(key)                 the fingerprint of the noise key that it was written with
 
 What a job has spent, where it stands and what it has written change in one transaction. So a
@@ -16,37 +20,19 @@ job that was killed cuts its outputs back to their lengths here, and goes on.
 import fcntl
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from meteragent.errors import FileRefused, LedgerBusy, LedgerDamaged, LedgerOfAnother
+from meteragent.files.ledger_tables import MISSING, TABLES, VERSION
 from meteragent.files.totals import Totals
+from meteragent.privacy.members import ALWAYS, Membership
 from meteragent.stream.pipeline import START, Position
 
 IN_MEMORY = ":memory:"
 _APPLICATION = 0x6D747241  # "mtrA"
-_VERSION = 2
-_WITHOUT_OWNER = 1
-"""The version before a ledger knew its key."""
-_OWNER = "CREATE TABLE owner (one INTEGER PRIMARY KEY CHECK (one = 1), key TEXT NOT NULL);"
-_TABLES = f"""
-{_OWNER}
-CREATE TABLE account (meter TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE policy (id TEXT PRIMARY KEY, document TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE input (
-    name TEXT PRIMARY KEY,
-    head_bytes INTEGER NOT NULL,
-    head BLOB NOT NULL,
-    line INTEGER NOT NULL,
-    clock INTEGER NOT NULL,
-    processed INTEGER NOT NULL,
-    output TEXT NOT NULL,
-    totals TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE output (path TEXT PRIMARY KEY, length INTEGER NOT NULL) WITHOUT ROWID;
-"""
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -94,13 +80,15 @@ class SqliteLedger:
         run("PRAGMA synchronous = FULL")
         if not tables:
             self._database.executescript(
-                f"BEGIN; {_TABLES} PRAGMA application_id = {_APPLICATION};"
-                f"PRAGMA user_version = {_VERSION}; COMMIT;"
+                f"BEGIN; {TABLES} PRAGMA application_id = {_APPLICATION};"
+                f"PRAGMA user_version = {VERSION}; COMMIT;"
             )
-        elif run("PRAGMA user_version").fetchone() == (_WITHOUT_OWNER,):
-            self._database.executescript(
-                f"BEGIN; {_OWNER} PRAGMA user_version = {_VERSION}; COMMIT;"
-            )
+        else:
+            [version] = run("PRAGMA user_version").fetchone()
+            if version in MISSING:
+                self._database.executescript(
+                    f"BEGIN; {MISSING[version]} PRAGMA user_version = {VERSION}; COMMIT;"
+                )
 
     def close(self) -> None:
         """Let go of it. The lock goes last: whoever closes a file loses all his locks on it."""
@@ -132,6 +120,27 @@ class SqliteLedger:
         with self._told():
             return dict(self._database.execute("SELECT meter, record FROM account"))
 
+    def groups(self) -> dict[str, bytes]:
+        """The latest ledger record of each group."""
+        with self._told():
+            return dict(self._database.execute("SELECT name, record FROM group_account"))
+
+    def homes(self) -> dict[str, bytes]:
+        """What each home of groups drew last."""
+        with self._told():
+            return dict(self._database.execute("SELECT meter, record FROM home"))
+
+    def members(self) -> list[Membership]:
+        """Who was, or is to be, in which group."""
+        with self._told():
+            return [*map(Membership._make, self._database.execute("SELECT * FROM member"))]
+
+    def frontier(self) -> int:
+        """Before which windows of groups have begun."""
+        with self._told():
+            found = self._database.execute("SELECT time FROM frontier").fetchone()
+            return ALWAYS if found is None else int(found[0])
+
     def standing(self, name: str) -> Resume:
         """How far an input has come; the start, if it is not known."""
         with self._told():
@@ -157,6 +166,10 @@ class SqliteLedger:
         lengths: Mapping[str, int],
         key: str | None = None,
         accounts: Mapping[str, bytes] | None = None,
+        groups: Mapping[str, bytes] | None = None,
+        homes: Mapping[str, bytes] | None = None,
+        members: Iterable[Membership] | None = None,
+        frontier: int = ALWAYS,
         policies: Mapping[str, str] | None = None,
         standings: Mapping[str, Resume] | None = None,
     ) -> None:
@@ -169,6 +182,13 @@ class SqliteLedger:
             self._database.execute("BEGIN IMMEDIATE")
             many("INSERT OR IGNORE INTO owner VALUES (1, ?)", [(key,)] if key else [])
             many("INSERT OR REPLACE INTO account VALUES (?, ?)", (accounts or {}).items())
+            many("INSERT OR REPLACE INTO group_account VALUES (?, ?)", (groups or {}).items())
+            many("INSERT OR REPLACE INTO home VALUES (?, ?)", (homes or {}).items())
+            if members is not None:
+                self._database.execute("DELETE FROM member")
+                many("INSERT INTO member VALUES (?, ?, ?, ?, ?, ?)", members)
+            times = [] if frontier == ALWAYS else [(frontier,)]
+            many("INSERT OR REPLACE INTO frontier VALUES (1, ?)", times)
             many("INSERT OR IGNORE INTO policy VALUES (?, ?)", (policies or {}).items())
             many("INSERT OR REPLACE INTO output VALUES (?, ?)", lengths.items())
             many(
@@ -197,6 +217,9 @@ class LedgerFile:
     """What a ledger says to somebody who only looks."""
 
     accounts: dict[str, bytes]
+    """Of meters ..."""
+    groups: dict[str, bytes]
+    """... and of groups."""
     policies: dict[str, str]
     """Id -> document."""
 
@@ -210,8 +233,10 @@ def look(path: Path) -> LedgerFile:
         run = database.execute
         run("BEGIN")  # one moment for both tables
         _refuse_foreign(database, str(path))
+        has_groups = run("PRAGMA user_version").fetchone() == (VERSION,)
         return LedgerFile(
             dict(run("SELECT meter, record FROM account")),
+            dict(run("SELECT name, record FROM group_account")) if has_groups else {},
             dict(run("SELECT id, document FROM policy")),
         )
 
@@ -219,7 +244,7 @@ def look(path: Path) -> LedgerFile:
 def _refuse_foreign(database: sqlite3.Connection, path: str) -> None:
     pragmas = ("application_id", "user_version")
     found = tuple(database.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas)
-    if found not in {(_APPLICATION, _WITHOUT_OWNER), (_APPLICATION, _VERSION)}:
+    if found not in {(_APPLICATION, version) for version in (*MISSING, VERSION)}:
         raise LedgerDamaged(f"{path}: is not a ledger of a version that is known here")
 
 

@@ -4,15 +4,23 @@ import csv
 from collections.abc import Iterable
 from itertools import repeat
 
-from meteragent.formats.encoder import Answers, by_kind, counts_are_told, readings_of
+from meteragent.formats.encoder import (
+    Answers,
+    by_kind,
+    counts_are_told,
+    homes_of,
+    name_of,
+    readings_of,
+)
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.terms import JOINT
 from meteragent.stream.releases import Kind, Releases
 
 _ABOUT = (
-    *("meter_id", "window_start", "window_end", "status", "withheld", "unit", "policy"),
+    *("window_start", "window_end", "status", "withheld", "unit", "policy"),
     *("readings", "slots"),
 )
+_ABOUT_GROUPS = (*_ABOUT[:-2], "homes")
 _EPSILON = "_epsilon"
 _PARTS = ("", "_unbiased", _EPSILON)
 
@@ -25,7 +33,9 @@ class CsvEncoder:
         queries = {q.query.name: None for policy in policies for q in policy.questions}
         answers = [f"{name}{part}" for name in queries for part in _PARTS]
         together = any(policy.noise == JOINT for policy in policies)
-        self._columns = [*_ABOUT, *answers, *([f"{JOINT}{_EPSILON}"] if together else [])]
+        whose = dict.fromkeys(map(name_of, policies)) or ["meter_id"]
+        about = _ABOUT_GROUPS if [*whose] == ["group_id"] else _ABOUT
+        self._columns = [*whose, *about, *answers, *([f"{JOINT}{_EPSILON}"] if together else [])]
 
     @property
     def header(self) -> bytes:
@@ -40,7 +50,7 @@ class CsvEncoder:
         policy, answers = releases.policy, Answers(releases.policy)
         released = [policy.questions[one] for one in kind.released]
         cells: dict[str, Iterable[str]] = {
-            "meter_id": releases.meters,
+            name_of(policy): releases.meters,
             "window_start": map(str, releases.starts.tolist()),
             "window_end": map(str, releases.ends.tolist()),
             "status": repeat("released" if released else "suppressed"),
@@ -48,6 +58,7 @@ class CsvEncoder:
             "unit": repeat("W"),
             "policy": repeat(policy.id),
         }
+        cells |= zip(["homes"], homes_of(releases), strict=False)
         if counts_are_told(policy, kind):
             readings = map(str, readings_of(releases))
             slots = releases.slots
@@ -66,7 +77,7 @@ class CsvEncoder:
         paid = kind.paid(policy)
         cells |= {f"{charge.name}{_EPSILON}": repeat(charge.epsilon) for charge in paid}
         columns = [cells.get(column, repeat("")) for column in self._columns]
-        return _rows(zip(*columns, strict=False))  # as many as `meter_id` has
+        return _rows(zip(*columns, strict=False))  # as many as there are windows
 
 
 class _Written(list[str]):

@@ -13,6 +13,7 @@ import numpy as np
 
 from meteragent.privacy.arrays import Mask
 from meteragent.privacy.domain import Watts
+from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.policy import RELEASE_SCHEMA, Policy
 from meteragent.stream.readings import Reject
 from meteragent.stream.releases import Kind, Releases
@@ -71,6 +72,7 @@ class _Form:
             *self._answers.cells(releases.values, releases.present, kind),
             *self._answers.cells(releases.unbiased, releases.present, kind),
             *self._readings(releases, kind),
+            *homes_of(releases),
         ]
         template = self._templates.get(kind) or self._template(kind)
         pieces = template * len(releases.meters)
@@ -85,7 +87,7 @@ class _Form:
         holes = {self._policy.questions[one].query.name: _HOLE for one in kind.released}
         document: dict[str, object] = {
             "schema": RELEASE_SCHEMA,
-            "meter_id": _HOLE,
+            name_of(self._policy): _HOLE,
             "window_start": _HOLE,
             "window_end": _HOLE,
             "status": "released" if kind.released else "suppressed",
@@ -100,9 +102,12 @@ class _Form:
         if counts_are_told(self._policy, kind):
             slots = self._policy.slots if self._policy.calendar is None else _HOLE
             document |= {"readings": _HOLE, "slots": slots}
+        if isinstance(self._policy, GroupPolicy):
+            document["homes"] = _HOLE
         first, *others = (_json(document) + _BETWEEN.decode()).split(_json(_HOLE))
-        template = [first, *(piece for other in others for piece in ("", other))]
-        self._templates[kind] = template
+        self._templates[kind] = template = [first]
+        for other in others:
+            template += ["", other]
         return template
 
     def _readings(self, releases: Releases, kind: Kind) -> list[Iterable[str]]:
@@ -111,6 +116,16 @@ class _Form:
             return []
         readings, slots = map(_json, readings_of(releases)), releases.slots
         return [readings] if isinstance(slots, int) else [readings, map(str, slots.tolist())]
+
+
+def name_of(policy: Policy) -> str:
+    """What says whose window it is."""
+    return "group_id" if isinstance(policy, GroupPolicy) else "meter_id"
+
+
+def homes_of(releases: Releases) -> list[Iterable[str]]:
+    """How many members each group has; of meters, nothing."""
+    return [] if releases.homes is None else [map(str, releases.homes.tolist())]
 
 
 def counts_are_told(policy: Policy, kind: Kind) -> bool:

@@ -76,6 +76,19 @@ _SELDOM: Schema = {
     },
     "fill_limit_ms": _SPAN,
     **dict.fromkeys(_LENGTHS, _SPAN),
+    "homes": {
+        "type": "object",
+        "description": "Of groups of homes: what is taken of each of them, in watts, and how many "
+        "members a group has at least. A group's reading is the sum of averages of its homes over "
+        "interval_ms.",
+        "properties": {
+            "minimum": _DECIMAL,
+            "maximum": _DECIMAL,
+            "interval_ms": _SPAN,
+            "least": _COUNT | {"minimum": 1},
+        },
+        "required": ["minimum", "maximum", "interval_ms", "least"],
+    },
     "offset_ms": _SPAN | {"description": "How much later windows begin, in milliseconds."},
     "window": {
         "enum": list(UNITS),
@@ -112,6 +125,9 @@ def release_schema() -> Schema:
     properties = {
         "schema": {"const": RELEASE_SCHEMA},
         "meter_id": {"type": "string"},
+        "group_id": {"type": "string", "description": "In place of meter_id: a group of homes."},
+        "homes": _COUNT
+        | {"description": "How many members the group has, whether they were heard or not."},
         "window_start": _TIME,
         "window_end": _TIME | {"description": "Exclusive; milliseconds, as window_start."},
         "status": {"enum": ["released", "suppressed"]},
@@ -138,7 +154,9 @@ def release_schema() -> Schema:
         },
         "slots": _COUNT | {"minimum": 1},
     }
-    schema = object_of(properties, optional={"withheld", "readings", "slots"})
+    whose = {"meter_id", "group_id", "homes"}
+    schema = object_of(properties, optional={"withheld", "readings", "slots", *whose})
+    schema["oneOf"] = [{"required": ["meter_id"]}, {"required": ["group_id", "homes"]}]
     some, none = {"minProperties": 1}, {"maxProperties": 0}
     schema["dependentRequired"] = {"readings": ["slots"], "slots": ["readings"]}
     schema["if"] = {"properties": {"status": {"const": "released"}}}
@@ -148,7 +166,7 @@ def release_schema() -> Schema:
         "required": ["withheld"],
         "not": {"required": ["readings"]},
     }
-    return named(RELEASE_SCHEMA, "What is released of one window of a meter", schema)
+    return named(RELEASE_SCHEMA, "What is released of one window of a meter, or of a group", schema)
 
 
 def policy_schema() -> Schema:

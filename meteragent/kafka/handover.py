@@ -10,7 +10,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 
 from meteragent.config import Config
 from meteragent.formats.encoder import Encoder
-from meteragent.formats.forms import ReleaseEncoder
+from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
 from meteragent.formats.mapped import message_decoder
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.intake import Intake
@@ -48,9 +48,9 @@ class Shared:
     encoder: ReleaseEncoder = field(default_factory=Encoder)
 
     @cached_property
-    def unpacker(self) -> Unpacker:
-        """What reads batches, of messages as the configuration's input says."""
-        return Unpacker(message_decoder(self.config.mapping))
+    def decoder(self) -> MessageDecoder:
+        """What reads messages, as the configuration's input says."""
+        return message_decoder(self.config.mapping)
 
     @cached_property
     def claim(self) -> Claim:
@@ -85,7 +85,8 @@ class Shared:
 
     def intake(self, source: TopicPartition, pipeline: Pipeline) -> Intake:
         """What takes records of a partition in, for a pipeline that is restored."""
-        return Intake(source, pipeline, self.unpacker, self.encoder, self.config.outputs, self.tell)
+        unpacker = Unpacker(self.decoder)  # of its own, as it remembers the ids of its meters
+        return Intake(source, pipeline, unpacker, self.encoder, self.config.outputs, self.tell)
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from meteragent.kafka.clients import Clients
 from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.owner import OWNER, Generation, bond
 from meteragent.kafka.ownership import refuse_lost, refuse_other_key, unreadable
+from meteragent.kafka.unpack import Unpacker
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Position
 
@@ -74,8 +75,9 @@ def _is_lost(one: Held) -> bool:
 async def _last_released(one: Held, now: int) -> int:
     """No window that ends later was released before the loss."""
     pipeline = one.shared.pipeline(one.source.partition, one.position)
+    unpacker = Unpacker(one.shared.decoder)
     async for fetched in one.fetched(one.position.processed):
-        readings = one.shared.unpacker.columns(fetched)
+        readings = unpacker.columns(fetched)
         for _ in pipeline.feed(readings) if readings else ():
             pass
     return now if one.lost else max([pipeline.clock, *(at for _, at in one.position.ticks)])

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from meteragent.config.zones import zone
 from meteragent.errors import InvalidSetting
 from meteragent.formats.times import TimeFormat, zone_of
-from meteragent.library.outcome import Column, Kind
+from meteragent.library.outcome import CellKind, Column
 from meteragent.library.rows import NO_TIME, Cells
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.domain import Watts
@@ -74,16 +73,20 @@ class Where:
     def cells(self, frame: "nw.DataFrame[Any]") -> Cells:
         """What the frame says, row by row."""
         self.refuse_missing(frame.columns)
-        return Cells(self._meters(frame), self._times(frame), self._watts(frame))
+        return Cells(*self._meters(frame), self._times(frame), self._watts(frame))
 
-    def _meters(self, frame: "nw.DataFrame[Any]") -> NDArray[np.object_]:
-        if self.meter_id:
-            return np.full(len(frame), self.meter_id, dtype=np.object_)
+    def _meters(self, frame: "nw.DataFrame[Any]") -> tuple[list[str], Integers]:
+        """The ids there are, and which of them each row's is."""
+        if self.meter_id or not len(frame):
+            return [self.meter_id or ""], np.zeros(len(frame), dtype=np.int64)
         column = frame[self.meter]
         if column.dtype.is_float():
             problem = "holds numbers that may have a fraction, and ids do not"
             raise InvalidSetting("meter", problem, "make them text, or whole numbers")
-        return np.array(column.cast(nw.String()).to_list(), dtype=np.object_)
+        ids = column.cast(nw.String()).fill_null("")
+        names: list[str] = ids.unique().to_list()
+        numbers = ids.replace_strict(names, [*range(len(names))], return_dtype=nw.Int64())
+        return names, numbers.to_numpy().astype(np.int64, copy=False)
 
     def _watts(self, frame: "nw.DataFrame[Any]") -> Watts:
         column = frame[self.value]
@@ -153,7 +156,7 @@ def opened(frame: "IntoDataFrame") -> "nw.DataFrame[Any]":
 
 def frame_of(
     columns: Mapping[str, Column],
-    kinds: Mapping[str, Kind],
+    kinds: Mapping[str, CellKind],
     backend: Any,  # noqa: ANN401 - narwhals' own type is wider than what it takes
 ) -> "nw.DataFrame[Any]":
     """A frame of this kind."""
@@ -165,7 +168,7 @@ def frame_of(
 def _series(
     name: str,
     column: Column,
-    kind: Kind,
+    kind: CellKind,
     backend: Any,  # noqa: ANN401 - as above
 ) -> "nw.Series[Any]":
     if kind == "time":

@@ -16,14 +16,14 @@ from meteragent.privacy.arrays import Mask
 from meteragent.privacy.domain import Watts
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.terms import JOINT
-from meteragent.stream.releases import Releases, Step, stages
+from meteragent.stream.releases import Kind, Releases, Step, Withheld, stages
 
 Column = NDArray[Any]
 """Of objects, where it is text or lists of numbers, and None is nothing; of floats, NaN is."""
-Kind = Literal["text", "time", "whole", "number", "numbers"]
+CellKind = Literal["text", "time", "whole", "number", "numbers"]
 UNBIASED, EPSILON = "_unbiased", "_epsilon"
-_TYPES: dict[Kind, type[object]] = {"time": np.int64, "whole": np.int64, "number": np.float64}
-_ABOUT: dict[str, Kind] = {
+_TYPES: dict[CellKind, type[object]] = {"time": np.int64, "whole": np.int64, "number": np.float64}
+_ABOUT: dict[str, CellKind] = {
     "meter_id": "text",
     "window_start": "time",
     "window_end": "time",
@@ -36,13 +36,13 @@ _ABOUT: dict[str, Kind] = {
 }
 
 
-def columns_of(policies: Iterable[Policy]) -> dict[str, Kind]:
+def columns_of(policies: Iterable[Policy]) -> dict[str, CellKind]:
     """Which columns there are: those about windows, and those of what policies ask."""
     policies, kinds = list(policies), dict(_ABOUT)
     if any(policy.readings == "exact" for policy in policies):
         kinds["readings"] = "number"
     for asked in (asked for policy in policies for asked in policy.questions):
-        answer: Kind = "numbers" if asked.query.per_slot else "number"
+        answer: CellKind = "numbers" if asked.query.per_slot else "number"
         name = asked.query.name
         kinds |= {name: answer, f"{name}{UNBIASED}": answer, f"{name}{EPSILON}": "text"}
     if any(policy.noise == JOINT for policy in policies):
@@ -50,7 +50,7 @@ def columns_of(policies: Iterable[Policy]) -> dict[str, Kind]:
     return kinds
 
 
-def table(kinds: dict[str, Kind], steps: Iterable[Step]) -> dict[str, Column]:
+def table(kinds: dict[str, CellKind], steps: Iterable[Step]) -> dict[str, Column]:
     """What was decided, a row for each window."""
     ordered = [part for stage in stages(steps) for part in _in_order(kinds, [*stage])]
     return {
@@ -59,7 +59,7 @@ def table(kinds: dict[str, Kind], steps: Iterable[Step]) -> dict[str, Column]:
     }
 
 
-def _in_order(kinds: dict[str, Kind], steps: list[Step]) -> list[dict[str, Column]]:
+def _in_order(kinds: dict[str, CellKind], steps: list[Step]) -> list[dict[str, Column]]:
     """The windows of one stage, in the order of `releases.Document`."""
     places = [np.full(len(step.moments), step.place) for step in steps]
     keys: list[Column] = [
@@ -81,15 +81,15 @@ def _in_order(kinds: dict[str, Kind], steps: list[Step]) -> list[dict[str, Colum
     ]
 
 
-def _cells(kinds: dict[str, Kind], releases: Releases) -> dict[str, Column]:
+def _cells(kinds: dict[str, CellKind], releases: Releases) -> dict[str, Column]:
     """What is said of some windows of one policy; what is not said of any is left out."""
-    policy, granted = releases.policy, releases.granted
-    many = len(granted)
+    policy, released = releases.policy, releases.released
+    many, answered = len(released), released.any(axis=1)
     cells: dict[str, Column] = {
         "meter_id": np.array(releases.meters, dtype=np.object_),
         "window_start": releases.starts,
         "window_end": releases.ends,
-        "status": np.where(granted > 0, _text("released", many), _text("suppressed", many)),
+        "status": np.where(answered, _text("released", many), _text("suppressed", many)),
         "withheld": np.array([str(why) or None for why in releases.withheld], dtype=np.object_),
         "unit": _text("W", many),
         "policy": _text(policy.id, many),
@@ -97,25 +97,23 @@ def _cells(kinds: dict[str, Kind], releases: Releases) -> dict[str, Column]:
     }
     kind = kinds["readings"]
     counts = _nothing(kind, many)
-    for some in np.unique(granted).tolist():
-        if counts_are_told(policy, some):
-            whose = granted == some
-            counts[whose] = np.array(readings_of(releases), dtype=np.object_)[whose]
+    if counts_are_told(policy, Kind((0,), Withheld.NOTHING)):
+        counts[answered] = np.array(readings_of(releases), dtype=np.object_)[answered]
     cells["readings"] = counts
     for charge in policy.charges:
         epsilon = _text(charge.epsilon, many)
-        epsilon[granted < charge.queries] = None
+        epsilon[~released[:, charge.first : charge.queries].any(axis=1)] = None
         cells[f"{charge.name}{EPSILON}"] = epsilon
     return cells | _answers(releases)
 
 
 def _answers(releases: Releases) -> dict[str, Column]:
-    policy, cells = releases.policy, dict[str, Column]()
+    policy, released, cells = releases.policy, releases.released, dict[str, Column]()
     outputs = [asked.query.outputs(policy.slots) for asked in policy.questions]
     spans = pairwise([0, *np.cumsum(outputs).tolist()])
     for place, (asked, span) in enumerate(zip(policy.questions, spans, strict=True)):
         for suffix, values in (("", releases.values), (UNBIASED, releases.unbiased)):
-            some = values[:, slice(*span)], releases.granted > place
+            some = values[:, slice(*span)], released[:, place]
             shown = (
                 _lists(releases, *some)
                 if asked.query.per_slot
@@ -140,7 +138,7 @@ def _text(text: str, many: int) -> Column:
     return np.full(many, text, dtype=np.object_)
 
 
-def _nothing(kind: Kind, many: int) -> Column:
+def _nothing(kind: CellKind, many: int) -> Column:
     if kind == "number":
         return np.full(many, np.nan)
     return np.full(many, None if kind not in _TYPES else 0, dtype=_TYPES.get(kind, np.object_))

@@ -10,7 +10,7 @@ import narwhals as nw
 
 from meteragent.errors import FileRefused
 from meteragent.library.frames import Where, frame_of
-from meteragent.library.outcome import Column, Kind, table
+from meteragent.library.outcome import CellKind, Column, table
 from meteragent.library.plan import KeyLike, Plan
 from meteragent.library.rows import AT_ONCE, Tallied
 from meteragent.library.session import Session
@@ -83,7 +83,7 @@ def frames_in(path: str | Path, where: Where) -> Iterator["nw.DataFrame[Any]"]:
 class Parquet:
     """A file that grows by groups of rows; readable once it is closed."""
 
-    def __init__(self, path: Path, kinds: dict[str, Kind]) -> None:
+    def __init__(self, path: Path, kinds: dict[str, CellKind]) -> None:
         self._kinds = kinds
         schema = self._table(table(kinds, [])).schema
         self._writer = pq.ParquetWriter(path, schema)

@@ -73,7 +73,9 @@ def policy(preset: str | None = None, /, **settings: Any) -> Plan:  # noqa: ANN4
 
 def policies(file: str | Path) -> Plan:
     """What an `agent.toml` releases: all of its policies, and its key."""
-    return Plan(load(Path(file), os.environ))
+    config = load(Path(file), os.environ)
+    config.refuse_groups("by the library")
+    return Plan(config)
 
 
 def create_key(path: str | Path) -> None:

@@ -29,7 +29,7 @@ from meteragent.explain import reader as best
 from meteragent.explain.bills import SMOOTHING
 from meteragent.explain.reader import Floats
 from meteragent.library.frames import frame_of, opened
-from meteragent.library.outcome import UNBIASED, Column, Kind
+from meteragent.library.outcome import UNBIASED, CellKind, Column
 from meteragent.library.plan import Plan
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.policy import Policy
@@ -87,7 +87,7 @@ def bills(
     return made.frame(given, [*keys, "policy"])  # type: ignore[no-any-return]
 
 
-_BILLS: dict[str, Kind] = {
+_BILLS: dict[str, CellKind] = {
     "kwh": "number",
     "low": "number",
     "high": "number",
@@ -114,7 +114,7 @@ def sums(released: Frame, plan: Plan, *, query: str = "avg", share: float = 0.95
     return made.frame(given, [*keys, "policy"])  # type: ignore[no-any-return]
 
 
-_SUMS: dict[str, Kind] = {
+_SUMS: dict[str, CellKind] = {
     "watts": "number",
     "low": "number",
     "high": "number",
@@ -261,7 +261,7 @@ def _groups(given: "nw.DataFrame[Any]", keys: Sequence[str], rows: Integers) -> 
 class _Made:
     """Rows of an answer: each has cells of the given frame's row that it is of, and its own."""
 
-    def __init__(self, kinds: dict[str, Kind]) -> None:
+    def __init__(self, kinds: dict[str, CellKind]) -> None:
         self._kinds = kinds
         self._firsts: list[int] = []
         self._rows: list[tuple[float, ...]] = []

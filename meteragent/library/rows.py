@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from meteragent.formats.json_one import CONTROL, LATEST, LONGEST_METER
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.domain import Watts
 from meteragent.stream.closed import Counts
-from meteragent.stream.readings import Readings, Reason
+from meteragent.stream.readings import Numbered, Readings, Reason
 
 AT_ONCE = 2**17
 """Cells that are worked on together."""
@@ -28,18 +27,16 @@ _METER = re.compile(f"[^{CONTROL}]{{1,{LONGEST_METER}}}")
 class Cells:
     """Readings as they stand in a table; `times` in milliseconds, `watts` NaN where absent."""
 
-    meters: NDArray[np.object_]
-    """Ids, where these are text."""
+    names: list[str]
+    """The ids there are; what is no text is no id."""
+    meters: Integers
+    """Each row's, by its number among them."""
     times: Integers
     watts: Watts
 
     def faults(self) -> dict[Reason, Mask]:
         """Which rows are no readings; of several faults of a row the first one counts."""
-        different = set(self.meters.tolist())
-        known = {m for m in different if isinstance(m, str) and _METER.fullmatch(m)}
-        meters = np.zeros(len(self.times), dtype=np.bool_)
-        if len(known) < len(different):
-            meters[:] = [meter not in known for meter in self.meters.tolist()]
+        meters = np.array([not _is_meter(name) for name in self.names], dtype=np.bool_)[self.meters]
         times = (self.times < 0) | (self.times > LATEST)
         return {
             Reason.BAD_METER: meters,
@@ -133,10 +130,14 @@ def batches(rows: Cells, tallied: Tallied, *, by_time: bool) -> Iterator[Batch]:
         yield Batch(_readings(rows, some, first), some + before, first)
 
 
+def _is_meter(name: object) -> bool:
+    return isinstance(name, str) and _METER.fullmatch(name) is not None
+
+
 def _readings(rows: Cells, some: Integers, first: int) -> Readings:
     ones = np.ones(len(some), dtype=np.int64)
     return Readings(
-        meters=rows.meters[some].tolist(),
+        meters=Numbered(rows.names, rows.meters[some]),
         offsets=first + np.arange(len(some)),
         timestamps=ones * LATEST,
         counts=ones,

@@ -15,7 +15,7 @@ from typing import Self
 from meteragent.errors import InvalidSetting
 from meteragent.files.job import NEVER_IDLE
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
-from meteragent.library.outcome import Column, Kind, columns_of, table
+from meteragent.library.outcome import CellKind, Column, columns_of, table
 from meteragent.library.plan import KeyLike, Plan
 from meteragent.library.rows import Cells, Tallied, batches
 from meteragent.stream.pipeline import Pipeline
@@ -49,7 +49,7 @@ class Session:
             replace(one, policy=replace(one.policy, idle=one.policy.idle + longer))
             for one in config.assigned
         ]
-        self.kinds: dict[str, Kind] = columns_of(config.policies)
+        self.kinds: dict[str, CellKind] = columns_of(config.policies)
         self.tallied = Tallied()
         self._accounts: dict[str, bytes] = {}
         self._pipeline = Pipeline(

@@ -22,7 +22,6 @@ from meteragent.privacy.domain import Watts
 from meteragent.privacy.entropy import KEY_BYTES, NoiseKey
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.policy import Policy
-from meteragent.privacy.question import Question
 from meteragent.stream.meters import Assigned
 from meteragent.stream.pipeline import Pipeline
 
@@ -170,7 +169,7 @@ def _key(seed: int, name: str) -> NoiseKey:
 def _quiet(policy: Policy) -> Policy:
     """The same, of which every answer is exact and paid for."""
     nano = int(QUIET * NANO / policy.domain.resolution)
-    asked = tuple(Question(question.query, nano) for question in policy.questions)
+    asked = tuple(replace(question, nano=nano) for question in policy.questions)
     price = nano * sum(question.query.outputs(policy.slots) for question in asked)
     windows = policy.terms.per_horizon + policy.terms.slack
     return replace(policy, questions=asked, budget=price * windows, noise="independent")
@@ -194,7 +193,7 @@ def _released(rows: Cells, assigned: list[Assigned], key: NoiseKey) -> tuple[_An
         [question.query.outputs(policy.slots) for question in policy.questions],
     )
     for releases in (step.releases for step in steps):
-        told = columns < releases.granted[:, np.newaxis]
+        told = releases.released[:, columns]
         for into, answers in ((values, releases.values), (unbiased, releases.unbiased)):
             shown = np.where(told, answers, np.nan)
             keys = zip(releases.meters, releases.starts.tolist(), strict=True)
@@ -231,15 +230,20 @@ def _guessed(
 ) -> Iterator[tuple[bool, int]]:
     """For each release of a candidate: whether it was named, and among how many.
 
-    Of several that fit as well the first is named: that is right as often as any other.
+    Of several that fit as well the first is named: that is right as often as any other. Windows
+    that never hold enough readings to be released are nobody's.
     """
-    for candidates in filter(all, _candidates(truth, guess)):
+    held = {key: its for key, its in truth.items() if np.isfinite(its).any()}
+    for candidates in filter(all, _candidates(held, guess)):
         known = np.stack([_levels(truth, its, policy) for its in candidates])
+        asked = np.isfinite(known)
         for place, its in enumerate(candidates):
             shown = _levels(unbiased, its, policy)
-            told = np.isfinite(shown) & np.isfinite(known)
+            told = np.isfinite(shown) & asked
             likely = log_likelihood(np.where(told, shown, 0), np.where(told, known, 0), policy)
-            yield int(likely.sum(axis=-1).argmax()) == place, len(candidates)
+            others = (asked != asked[place]).any(axis=(1, 2))  # other questions would be answered
+            scores = np.where(others, -np.inf, likely.sum(axis=-1))
+            yield int(scores.argmax()) == place, len(candidates)
 
 
 def _candidates(truth: _Answers, guess: Guess) -> Iterator[list[list[tuple[str, int]]]]:

@@ -14,8 +14,8 @@ Wire form, so that another implementation can reproduce a release. Block `b` of 
                 person = the policy's digest, 16 bytes,
                 input  = kind || tag(name) || window start || heard || answers)
 
-    kind     what is named, 1 byte: "m" for a meter
-    tag      BLAKE2b-128 of the meter id in UTF-8, 16 bytes
+    kind     what is named, 1 byte: "m" for a meter, "g" for a group of homes
+    tag      BLAKE2b-128 of its id in UTF-8, 16 bytes
     start    milliseconds since the epoch, 8 bytes, signed, little endian
     heard    how many slots of the window a reading came for, 8 bytes, signed, little endian; 0
              where presence is private
@@ -41,8 +41,8 @@ KEY_BYTES = 32
 LEAST_DIFFERENT = 8
 """Bytes of a key; of random keys, fewer than one in 10^36 holds less."""
 TAG_BYTES = 16
-METER = b"m"
-"""The kind of what has a window: so that no two kinds of one name share their noise."""
+METER, GROUP = b"m", b"g"
+"""The kinds of what has a window: so that no two kinds of one name share their noise."""
 POLICY_BYTES = blake2b.PERSON_SIZE
 WORDS_PER_BLOCK = 8
 _BLOCK_BYTES = 64
@@ -144,6 +144,7 @@ class Entropy:
 
     key: NoiseKey
     policy: bytes
+    kind: bytes = METER
 
     def __post_init__(self) -> None:
         # A shorter one would be padded, and two policies could share their noise.
@@ -160,17 +161,17 @@ class Entropy:
         answers: Answers,
         outputs: int,
     ) -> WindowWords:
-        """Words for `answers[window, query]`, windows named by meter tag and start.
+        """Words for `answers[window, query]`, windows named by tag and start.
 
-        Postcondition: a function of key, policy, tag, start, heard and answers alone; two windows
-        that differ in any of them get independent words, as far as BLAKE2b is a
+        Postcondition: a function of key, policy, kind, tag, start, heard and answers alone; two
+        windows that differ in any of them get independent words, as far as BLAKE2b is a
         pseudorandom function.
         """
-        named = len(METER) + TAG_BYTES
+        named = len(self.kind) + TAG_BYTES
         numbers = np.concatenate([np.stack([starts, heard], axis=1), answers], axis=1)
         message = np.empty((len(answers), named + 8 * numbers.shape[1]), dtype=np.uint8)
-        message[:, : len(METER)] = np.frombuffer(METER, dtype=np.uint8)
-        message[:, len(METER) : named] = tags
+        message[:, : len(self.kind)] = np.frombuffer(self.kind, dtype=np.uint8)
+        message[:, len(self.kind) : named] = tags
         message[:, named:] = _bytes(numbers)
         flat, length = message.tobytes(), message.shape[1]
         rows = [flat[i : i + length] for i in range(0, len(flat), length)]

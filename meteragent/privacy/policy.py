@@ -1,6 +1,7 @@
 """A policy: everything that decides what is released of a meter, and at what price."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -282,10 +283,10 @@ class Policy:
         return {**self._promised(), "policy": self.id}
 
 
-def policy_of(document: dict[str, Any]) -> Policy:
+def policy_of(document: dict[str, Any], make: Callable[..., Policy] = Policy) -> Policy:
     """The policy that was published so: the inverse of `document`."""
     losses = {name: nano("epsilon", epsilon) for name, epsilon in document["epsilon_per_watt"]}
-    return Policy(
+    return make(
         domain=Domain(**{name: document[name] for name in _DOMAIN if name in document}),
         questions=tuple(
             Question(query(name), losses.get(JOINT) or losses[name])

@@ -7,7 +7,7 @@ import numpy as np
 
 from meteragent.privacy.arrays import Integers, alike
 from meteragent.privacy.domain import Levels, Watts
-from meteragent.privacy.entropy import Entropy, NoiseKey, Tags
+from meteragent.privacy.entropy import METER, Entropy, NoiseKey, Tags
 from meteragent.privacy.order import Order
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import About, Sums, answer
@@ -17,12 +17,12 @@ from meteragent.privacy.thresholds import Words
 class Releaser:
     """Answers a policy's questions about windows, with noise for each answer or for all of them."""
 
-    def __init__(self, policy: Policy, key: NoiseKey) -> None:
+    def __init__(self, policy: Policy, key: NoiseKey, kind: bytes = METER) -> None:
         self._queries = tuple(question.query for question in policy.questions)
         self._domain = policy.domain
         self._rest = int(policy.domain.levels(np.zeros(1))[0])
         """Of what is absent: the level nearest 0 W, which is what a home at rest draws."""
-        self._entropy = Entropy(key, policy.digest)
+        self._entropy = Entropy(key, policy.digest, kind)
         self._is_told_who_is_heard = policy.presence == "public"
         outputs = [query.outputs(policy.slots) for query in self._queries]
         self.outputs = sum(outputs)

@@ -21,9 +21,15 @@ completed   all that is asked about windows that are over
 fold_record    windows that are not over as bytes, and back
 branch      one policy: who pays, what is released
 cohort      the meters that have the same policies, and their accounts
+housing     what a pipeline asks of those who keep panes
 residents   which meters are here, and which have no business here
 position    how far a partition has come
 trail       which records were written long ago
 pipeline    one partition's readings in, releases and ledger records out
+rolls       who is in which group, window by window
+home_panes  the panes of homes, and their sums
+groups      groups as meters: their accounts, windows, releases
+group_homes    the homes of groups, and which sums are which groups'
+group_pipeline    readings of homes in, releases of their groups out
 partition   what happens to a partition, and what is then to be done, as a table
 """

@@ -6,7 +6,7 @@ import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask, counted, run_starts
 from meteragent.privacy.domain import ABSENT, Levels, Watts
-from meteragent.privacy.entropy import NoiseKey, Tags
+from meteragent.privacy.entropy import METER, NoiseKey, Tags
 from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.query import READINGS, Sums
 from meteragent.privacy.release import Releaser
@@ -28,6 +28,10 @@ _COLUMNS = 4  # of a meter besides its slots and buckets: head, spent, released_
 class Branch:
     """Closes windows of its meters, pays for them, and releases what is paid for."""
 
+    kind = METER
+    thin = Withheld.COVERAGE
+    """Why a window is withheld that is not covered."""
+
     def __init__(
         self, assigned: Assigned, key: NoiseKey, by_name: Callable[[Integers], Integers]
     ) -> None:
@@ -38,7 +42,7 @@ class Branch:
         self.store = Store(self.policy, by_name)
         self.folds = Folds(self.policy)
         self.ledger = Ledger(self.policy.terms)
-        self._releaser = Releaser(self.policy, key)
+        self._releaser = Releaser(self.policy, key, self.kind)
         *_, self._of_open = shapes(assigned)
 
     def grow(self, rows: int) -> None:
@@ -113,6 +117,11 @@ class Branch:
             self.folds.lose(rows[lost], mine.until[lost])
 
     @property
+    def holds_open(self) -> bool:
+        """Whether any window that is not over holds a reading."""
+        return bool(self.store.open_slots.open_panes() or self.folds.open_windows())
+
+    @property
     def bytes_per_meter(self) -> int:
         """In arrays."""
         ledger = self.ledger
@@ -177,17 +186,26 @@ class Branch:
         Who pays is decided by the clock, by past spending and, where presence is public, by
         which readings are there: never by what a reading says.
         """
-        rows, covered = decided.rows, np.ones(len(starts), dtype=np.bool_)
-        if self.policy.presence == "public":
-            covered = held >= self.policy.needed_of(starts)
-            for about in self.policy.asking.of_hours:
-                covered &= _held(contents[about]) >= self.policy.needed_of(starts, about)
+        rows = decided.rows
+        covered = self.are_covered(rows, starts, held, contents)
         granted = self._charge(rows, starts, covered & decided.whole)
         self.ledger.settle(rows, self.policy.windows.end_of(starts))
         short = granted < len(self.policy.questions)
         withheld = np.where(short, Withheld.BUDGET, Withheld.NOTHING)
-        withheld = np.where(covered, withheld, Withheld.COVERAGE)
+        withheld = np.where(covered, withheld, self.thin)
         return granted, np.where(decided.whole, withheld, Withheld.LOST)
+
+    def are_covered(
+        self, rows: Integers, starts: Integers, held: Integers, contents: Contents
+    ) -> Mask:
+        """Which windows hold as much as is asked for: all, where presence is private."""
+        del rows
+        if self.policy.presence == "private":
+            return np.ones(len(starts), dtype=np.bool_)
+        covered: Mask = held >= self.policy.needed_of(starts)
+        for about in self.policy.asking.of_hours:
+            covered &= _held(contents[about]) >= self.policy.needed_of(starts, about)
+        return covered
 
     def _charge(self, rows: Integers, starts: Integers, covered: Mask) -> Integers:
         """A meter's windows in their order, one of each meter at a time."""

@@ -1,6 +1,6 @@
 """The meters of one partition that have the same policies, and their accounts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from meteragent.privacy.policy import Policy
 from meteragent.stream import fold_record
 from meteragent.stream.branch import Branch
 from meteragent.stream.closed import Closed
-from meteragent.stream.meters import Assigned
+from meteragent.stream.meters import Of
 from meteragent.stream.releases import Step
 
 
@@ -35,9 +35,15 @@ class Holding:
 class Cohort:
     """A row for each meter, in the windows and in the ring of each of its policies."""
 
-    def __init__(self, assigned: Sequence[Assigned], key: NoiseKey) -> None:
+    def __init__(
+        self,
+        assigned: Sequence[Of],
+        key: NoiseKey,
+        branch: Callable[[Of, NoiseKey, Callable[[Integers], Integers]], Branch] = Branch,
+    ) -> None:
+        """`branch` makes what each policy does of its meters."""
         self.prefix = assigned[0].prefix
-        self.branches = [Branch(one, key, self._by_name) for one in assigned]
+        self.branches = [branch(one, key, self._by_name) for one in assigned]
         self._shares = [branch.share for branch in self.branches]
         self.meters: list[str] = []
         self._tags = np.empty((0, TAG_BYTES), dtype=np.uint8)

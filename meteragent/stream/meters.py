@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 from unicodedata import normalize
 
+from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.terms import Share
 
@@ -22,9 +24,19 @@ class Assigned:
         return Share(self.name, self.policy.terms, self.policy.presence == "private")
 
 
-def by_prefix(assigned: Sequence[Assigned]) -> list[list[Assigned]]:
+@dataclass(frozen=True, slots=True)
+class AssignedGroups(Assigned):
+    """The same for the groups whose id begins with `prefix`."""
+
+    policy: GroupPolicy
+
+
+Of = TypeVar("Of", bound=Assigned)
+
+
+def by_prefix(assigned: Sequence[Of]) -> list[list[Of]]:
     """The policies of each prefix, the longest one first."""
-    groups: dict[str, list[Assigned]] = {}
+    groups: dict[str, list[Of]] = {}
     for one in sorted(assigned, key=lambda its: -len(its.prefix)):
         groups.setdefault(one.prefix, []).append(one)
     return [*groups.values()]

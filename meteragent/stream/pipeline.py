@@ -12,19 +12,20 @@ decided.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.stream.branch import Branch
 from meteragent.stream.closed import Closed, Counts, Tally
 from meteragent.stream.cohort import Cohort, Holding
+from meteragent.stream.housing import Closing, Housing
 from meteragent.stream.meters import Assigned, by_prefix, normal
 from meteragent.stream.order import Course
 from meteragent.stream.panes import PANES_AT_ONCE, Store
 from meteragent.stream.position import DAWN, MOST_TICKS, START, Position
-from meteragent.stream.readings import Readings
+from meteragent.stream.readings import Readings, Reason
 from meteragent.stream.records import Records
 from meteragent.stream.releases import Step
 from meteragent.stream.residents import Residents
@@ -36,12 +37,15 @@ READINGS_AT_ONCE = 2**17
 """Of a batch; so many windows may come of them, where windows are short."""
 
 
-_Of = tuple[Cohort, Branch, Records]
+_Of = tuple[Housing[Any], Closing, Records]
 """The records of a policy's meters."""
 
 
 class Pipeline:
     """The windows and accounts of one partition's meters."""
+
+    elsewhere = Reason.WRONG_PARTITION
+    """Why readings are rejected that are not to come here."""
 
     def __init__(
         self,
@@ -55,12 +59,12 @@ class Pipeline:
         start: Position = START,
     ) -> None:
         """`at_home`: whether a meter's readings are to come here; asked when it is first met."""
-        self._cohorts = [Cohort(its, key) for its in by_prefix(assigned)]
+        self._cohorts = self._housed(assigned, key)
         self._places = {branch: place for place, (_, branch) in enumerate(self._branches())}
         self._presence_is_public = all(a.policy.presence == "public" for a in assigned)
         self._max_skew = max_skew
         self._residents = Residents(
-            self._cohorts, normal if normalise_ids else str, max_meters, at_home
+            self._cohorts, normal if normalise_ids else str, max_meters, at_home, self.elsewhere
         )
         self._clock = start.clock
         self._processed = start.offset
@@ -70,6 +74,10 @@ class Pipeline:
         self._ticked: list[tuple[int, int]] = []
         self._announced = list(start.ticks)
         self.counts = Counts()
+
+    def _housed(self, assigned: Sequence[Assigned], key: NoiseKey) -> Sequence[Housing[Any]]:
+        """Who keeps the panes of these policies' meters."""
+        return [Cohort(its, key) for its in by_prefix(assigned)]
 
     def restore(self, accounts: Mapping[str, bytes]) -> None:
         """Take over the meters that the ledger knows. Precondition: nothing was fed yet.
@@ -218,10 +226,7 @@ class Pipeline:
     @property
     def holds_open(self) -> bool:
         """Whether any window that is not over holds a reading."""
-        return any(
-            branch.store.open_slots.open_panes() or branch.folds.open_windows()
-            for _, branch in self._branches()
-        )
+        return any(branch.holds_open for _, branch in self._branches())
 
     def lookalikes(self) -> int:
         """How many meters it knows whose ids differ from another's by their spelling alone."""
@@ -239,7 +244,7 @@ class Pipeline:
     def _stores(self) -> Iterator[Store]:
         return (branch.store for _, branch in self._branches())
 
-    def _branches(self) -> Iterator[tuple[Cohort, Branch]]:
+    def _branches(self) -> Iterator[tuple[Housing[Any], Closing]]:
         for cohort in self._cohorts:
             for branch in cohort.branches:
                 yield cohort, branch
@@ -249,13 +254,16 @@ class Pipeline:
         clock = DAWN
         while clock < until:
             clock = min(store.at_once(until, clock) for store in self._stores())
-            for cohort, branch in self._branches():
-                for closed in branch.store.advance(clock, course):
-                    yield from self._decided(cohort, branch, closed)
-                    self._stage += branch.store.in_order
+            yield from self._come_to(clock, course)
             self._stage += clock < until
 
-    def _decided(self, cohort: Cohort, branch: Branch, closed: Closed) -> Iterator[Step]:
+    def _come_to(self, clock: int, course: Course) -> Iterator[Step]:
+        for cohort, branch in self._branches():
+            for closed in branch.store.advance(clock, course):
+                yield from self._decided(cohort, branch, closed)
+                self._stage += branch.store.in_order
+
+    def _decided(self, cohort: Housing[Any], branch: Closing, closed: Closed) -> Iterator[Step]:
         step = cohort.decide(branch, closed)
         if step is not None:
             yield replace(step, place=self._places[branch], stage=self._stage)

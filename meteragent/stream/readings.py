@@ -46,6 +46,8 @@ class Reason(StrEnum):
     """Further ahead of the record's own timestamp than `max_skew`."""
     NO_POLICY = "no_policy"
     """No policy is for this meter."""
+    NO_GROUP = "no_group"
+    """The meter is in no group of which anything is released."""
     TOO_MANY_METERS = "too_many_meters"
     """A new meter, and the partition holds as many as it may."""
     WRONG_PARTITION = "wrong_partition"

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import compress, groupby, repeat
 from operator import attrgetter
@@ -24,6 +24,8 @@ class Withheld(StrEnum):
     COVERAGE = "coverage"
     LOST = "lost"
     """A part of it had been folded under another policy, and was not kept."""
+    HOMES = "homes"
+    """The group has fewer members than it is to have."""
 
 
 class Kind(NamedTuple):
@@ -60,6 +62,8 @@ class Releases:
     """values[window, output]: in range and in order; for whom none is better, claim 4 says."""
     unbiased: Watts
     """unbiased[window, output]: right on average, for sums over many windows or homes."""
+    homes: Integers | None = None
+    """Of groups: how many members each has, heard or not."""
 
     @property
     def ends(self) -> Integers:
@@ -113,6 +117,7 @@ class Releases:
             self.present[windows],
             self.values[windows],
             self.unbiased[windows],
+            None if self.homes is None else self.homes[windows],
         )
 
 
@@ -152,6 +157,8 @@ class Step:
     stage: int = 0
     """All windows of a later stage come behind all of an earlier one; within one, they are to
     be put in order."""
+    homes: dict[str, bytes] = field(default_factory=dict)
+    """What is written down of homes whose groups were told of a pane."""
 
     def written(self, encode: Callable[[Releases], list[bytes]]) -> Iterator[Document]:
         """What `encode` writes of each window."""

@@ -3,11 +3,12 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress, count
+from typing import Any
 
 import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask
-from meteragent.stream.cohort import Cohort
+from meteragent.stream.housing import Housing
 from meteragent.stream.meters import longest_prefix, lookalikes
 from meteragent.stream.readings import Numbered, Readings, Reason, Reject
 
@@ -17,12 +18,17 @@ class Residents:
 
     def __init__(
         self,
-        cohorts: Sequence[Cohort],
+        cohorts: Sequence[Housing[Any]],
         name: Callable[[str], str],
         max_meters: int,
         at_home: Callable[[str], bool],
+        elsewhere: Reason,
     ) -> None:
-        """`name` is that of a meter by any spelling of its id, and asked once for each."""
+        """`name` is that of a meter by any spelling of its id, and asked once for each.
+
+        `elsewhere` is why one is rejected that is not `at_home`.
+        """
+        self._reasons = {**_REASONS, _ELSEWHERE: elsewhere}
         self._cohorts = cohorts
         self._name = name
         self._max_meters = max_meters
@@ -49,7 +55,7 @@ class Residents:
         future = readings.ahead(max_skew)
         homes = np.where(future, _FUTURE, self._homes_of(readings.meters, future))
         for run in np.flatnonzero(homes < 0).tolist():
-            reason = _REASONS[int(homes[run])]
+            reason = self._reasons[int(homes[run])]
             rejects.append(Reject(int(readings.offsets[run]), reason))
         return homes
 
@@ -113,17 +119,16 @@ class Residents:
         name = self._name(meter)
         if self._cohort_of(name) is None:
             return _NO_POLICY
-        return None if self._at_home(name) else _WRONG_PARTITION
+        return None if self._at_home(name) else _ELSEWHERE
 
     def lookalikes(self) -> int:
         """How many meters it knows whose ids differ from another's by their spelling alone."""
         return lookalikes(self._homes)
 
 
-_FUTURE, _NO_POLICY, _TOO_MANY_METERS, _WRONG_PARTITION = -1, -2, -3, -4
+_FUTURE, _NO_POLICY, _TOO_MANY_METERS, _ELSEWHERE = -1, -2, -3, -4
 _REASONS = {
     _FUTURE: Reason.FUTURE,
     _NO_POLICY: Reason.NO_POLICY,
     _TOO_MANY_METERS: Reason.TOO_MANY_METERS,
-    _WRONG_PARTITION: Reason.WRONG_PARTITION,
 }

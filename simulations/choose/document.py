@@ -99,4 +99,5 @@ def _value(value: str | Sequence[str]) -> str:
 
 def _share(share: float, rounding: str) -> str:
     """Four decimal places, rounded away from the claim."""
-    return f"{Decimal(share).quantize(Decimal('0.0001'), rounding).normalize():f}"
+    exact = Decimal(repr(round(float(share), 9)))
+    return f"{exact.quantize(Decimal('0.0001'), rounding).normalize():f}"

@@ -7,6 +7,9 @@ from simulations.choose.candidate import NOISES, Candidate, candidate
 from simulations.kit.command import Run
 from simulations.kit.yardstick import Verdict, Yardstick
 
+SHOWN = 4
+"""One of so many noises is shown at least."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -65,14 +68,21 @@ def within(yardstick: Yardstick, share: float, mean: float) -> list[Trial]:
 
 
 def _point(yardstick: Yardstick, window: str, queries: tuple[str, ...]) -> Point:
-    """Halve the ladder of noises."""
+    """Look at some noises of the ladder, for the picture, and halve it."""
     trials: dict[int, Trial] = {}
+
+    def trial(rung: int) -> Trial:
+        if rung not in trials:
+            one = candidate(yardstick, window, queries, NOISES[rung])
+            trials[rung] = Trial(one, yardstick.attack(one.tried))
+        return trials[rung]
+
+    for rung in range(0, len(NOISES), SHOWN):
+        trial(rung)
     low, high = -1, len(NOISES)
     while high - low > 1:
         middle = (low + high) // 2
-        one = candidate(yardstick, window, queries, NOISES[middle])
-        trials[middle] = Trial(one, yardstick.attack(one.tried))
-        low, high = (low, middle) if trials[middle].kept else (middle, high)
+        low, high = (low, middle) if trial(middle).kept else (middle, high)
     return Point(window, queries, [*trials.values()], trials.get(high))
 
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from simulations.processes import ROOT, module
@@ -35,12 +36,14 @@ class Peer:
     name: str
     settings: str
     requirements: tuple[str, ...]
-    """Of its own environment; empty for one that Maven builds."""
+    """Of its own environment; empty for one that Maven or a compiler builds."""
     command: Callable[[Path, Job], Command]
     target: float
     """We are to be so many times as fast per second of the processor."""
     share: int = 1
     """It gets one meter in so many, as it would take too long over all of them."""
+    source: str = ""
+    """Of one that is written in C; it wants librdkafka and its headers."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +73,13 @@ def _python(app: str) -> Callable[[Path, Job], Command]:
     return lambda home, job: [home / "bin" / "python", APPS / app, *_arguments(job)]
 
 
-def _java(home: Path, job: Job) -> Command:
-    classes = f"{home}/peer-streams-1.jar:{home}/lib/*"
-    return ["java", "-Xmx1g", "-cp", classes, "peers.Mean", *_arguments(job)]
+def _java(*options: str, tuned: bool = False) -> Callable[[Path, Job], Command]:
+    def command(home: Path, job: Job) -> Command:
+        classes = f"{home}/peer-streams-1.jar:{home}/lib/*"
+        more = ("tuned",) if tuned else ()
+        return ["java", "-Xmx1g", *options, "-cp", classes, "peers.Mean", *_arguments(job), *more]
+
+    return command
 
 
 PEERS = (
@@ -80,8 +87,23 @@ PEERS = (
         "Kafka Streams",
         "exactly_once_v2, 2 threads, in-memory stores, commit 1 s, linger 100 ms",
         (),
-        _java,
+        _java(),
         1.5,
+    ),
+    Peer(
+        "Kafka Streams, tuned",
+        "exactly_once_v2, no changelog, 1 thread, ParallelGC, in-memory stores, commit 1 s",
+        (),
+        _java("-XX:+UseParallelGC", tuned=True),
+        1,
+    ),
+    Peer(
+        "librdkafka in C",
+        "at least once, JSON scanned by hand, linger 100 ms",
+        (),
+        lambda home, job: [home / "rdkafka_mean", *_arguments(job)],
+        1.3,
+        source="rdkafka_mean.c",
     ),
     Peer(
         "Quix Streams",
@@ -116,24 +138,42 @@ OURS = (AGENT, AT_LEAST_ONCE, EXACT, EXACT_MEAN)
 
 def install(peer: Peer, cache: Path) -> Path:
     """Its environment, made once."""
-    home = cache / ("streams" if not peer.requirements else "-".join(peer.requirements))
-    done = home / "installed"
+    home = cache / ("-".join(peer.requirements) or Path(peer.source).stem or "streams")
+    done = home / f"installed-{_digest(peer)}"
     if done.exists():
         return home
     home.mkdir(parents=True, exist_ok=True)
     if peer.requirements:
         _run(sys.executable, "-m", "venv", home)
         _run(home / "bin" / "python", "-m", "pip", "install", "--quiet", *peer.requirements)
+    elif peer.source:
+        options = ("-O3", "-march=native", "-o", home / "rdkafka_mean")
+        _run("gcc", *options, APPS / peer.source, "-lrdkafka")
     else:
         _run("mvn", "-q", "-B", "-f", STREAMS / "pom.xml", "package", f"-Dtarget={home}")
     done.touch()
     return home
 
 
+def _digest(peer: Peer) -> str:
+    """Of what it is built from, so that it is built anew when that changes."""
+    sources = [APPS / peer.source] if peer.source else sorted(STREAMS.rglob("*.java"))
+    texts = b"".join(source.read_bytes() for source in (() if peer.requirements else sources))
+    return sha256(texts).hexdigest()[:16]
+
+
 def versions(peer: Peer) -> str:
     """What is compared with."""
     if peer.requirements:
         return ", ".join(peer.requirements)
+    if peer.source:
+        linked = subprocess.run(
+            ["pkg-config", "--modversion", "rdkafka"],  # noqa: S607 - of this system
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return f"librdkafka=={linked.stdout.strip()}"
     pom = (STREAMS / "pom.xml").read_text()
     return "kafka-streams==" + pom.partition("<kafka.version>")[2].partition("<")[0]
 

@@ -7,11 +7,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from simulations.report.recordings import SOURCES
 from simulations.report.words import CHAPTERS, GLOSSARY, Chapter
 
 Document = dict[str, Any]
 
 TITLE = "What meteragent protects, and what it costs"
+RECORDINGS = (
+    "What real homes and sets measured is not part of the software; who wants the same numbers "
+    "needs the same files. In brackets: how the SHA-256 of each begins, unpacked."
+)
 OF_NO_USE = 0.1
 STREET = ": of use in sums over many homes only"
 """What is said of a setting under which even a month of one home is off by more than a tenth."""
@@ -36,6 +41,7 @@ def page(documents: Sequence[Document], folder: Path) -> str:
         _bills(documents),
         *(_chapter(name, found, folder) for name, found in chapters),
         _glossary(),
+        _recordings(),
     ]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -81,7 +87,9 @@ def _introduction(documents: Sequence[Document]) -> str:
 
 def _contents(names: Sequence[str]) -> str:
     items = [f'<li><a href="#{name}">{escape(_said(name).title)}</a></li>' for name in names]
-    inner = "\n".join([*items, '<li><a href="#words">Words used here</a></li>'])
+    last = (("words", "Words used here"), ("recordings", "Recordings"))
+    items += [f'<li><a href="#{name}">{title}</a></li>' for name, title in last]
+    inner = "\n".join(items)
     return f"<nav aria-label=Contents><ol>\n{inner}\n</ol></nav>"
 
 
@@ -192,6 +200,19 @@ def _figure(document: Document, figure: dict[str, str], folder: Path) -> str:
         f'<img src="data:image/png;base64,{data}" alt="{title}: {caption}">\n'
         f"<figcaption>{caption}<p class=made>Made by {made}</p></figcaption>\n</figure>"
     )
+
+
+def _recordings() -> str:
+    """Whose recordings results were made with, and which: their licences ask for it."""
+    parts = ['<section><h2 id="recordings">Recordings</h2>', f"<p>{RECORDINGS}</p>", "<dl>"]
+    for source in SOURCES:
+        files = ", ".join(f"{name} ({digest})" for name, digest in source.files)
+        parts.append(f"<dt>{escape(source.name)}</dt>")
+        parts += [
+            f"<dd>{escape(line)}</dd>"
+            for line in (source.origin, f"Licence: {source.licence}.", source.notice, files)
+        ]
+    return "\n".join([*parts, "</dl></section>"])
 
 
 def _glossary() -> str:

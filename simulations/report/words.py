@@ -37,10 +37,20 @@ CHAPTERS = {
         "the car was charged: how well attackers read this from a meter, and from what is "
         "released.",
     ),
+    "practice": Chapter(
+        "What is done today, attacked",
+        "Sums over homes are published today if there are enough homes in them, or rounded. A sum "
+        "with a home less the same sum without it is that home, whatever the rule.",
+    ),
     "utility": Chapter(
         "What the released data are still good for",
         "Bills, peaks, load curves, forecasts and the sum over a street of homes, computed from "
         "what is released and compared with the truth.",
+    ),
+    "feeder": Chapter(
+        "One draw for a street",
+        "The load of many homes together, such as a feeder's, released by one draw for all of "
+        "them, beside the sum of what each home releases: at the same promise to each home.",
     ),
     "noise": Chapter(
         "More from the same noise",

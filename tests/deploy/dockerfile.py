@@ -90,7 +90,7 @@ def build(file: Path, context: Path, name: str, into: Path, base: Path = Path("/
         check=False,
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=900,
     )
     if done.returncode:
         raise AssertionError(f"{script}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")

@@ -96,7 +96,7 @@ class Reader:
             check=True,
         )
         subprocess.run([sys.executable, "-m", "venv", directory / "venv"], check=True)  # noqa: S603
-        [configuration] = blocks("toml")
+        configuration, _ = blocks("toml")
         (self.clone / "agent.toml").write_text(self.moved(configuration))
 
     def moved(self, text: str) -> str:

@@ -24,10 +24,13 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_configuration_is_good_and_its_budget_covers_a_day(tmp_path: Path) -> None:
-    (configuration,) = blocks("toml")
-    (tmp_path / "agent.toml").write_text(configuration)
-    (policy,) = load(tmp_path / "agent.toml", {}).policies
-    assert policy.budget // sum(policy.terms.costs) == policy.terms.per_horizon
+    for configuration in blocks("toml"):
+        (tmp_path / "agent.toml").write_text(configuration)
+        config = load(tmp_path / "agent.toml", {})
+        policies = (*config.policies, *(one.policy for one in config.groups))
+        assert len(policies) == 1
+        policy = policies[0]
+        assert policy.budget // sum(policy.terms.costs) == policy.terms.per_horizon
 
 
 def test_the_release_obeys_its_schema() -> None:

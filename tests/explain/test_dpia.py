@@ -88,3 +88,17 @@ def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "--dpia", "--preset", "tv-content"]) == 0
     assert "| readings | the input file |" in capsys.readouterr().out
     assert main(["explain", "--dpia", "--json", "--preset", "tv-content"]) != 0
+
+
+def test_groups_are_assessed_as_policies_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "agent.toml"
+    file.write_text(
+        '[[group]]\nname = "feeders"\nwindow = "15m"\ninterval = "1m"\nhome_maximum = "24kW"\n'
+        'maximum = "1MW"\nstep = "100W"\nradius = "1kW"\nepsilon = "1"\nbudget = "96"\n'
+    )
+    assert main(["explain", "--dpia", "-c", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert "### `feeders`" in text
+    assert "| `feeders` | all groups |" in text

@@ -21,15 +21,19 @@ from meteragent.config.load import from_document
 from meteragent.config.presets import presets
 from meteragent.explain.accounts import Shelf
 from meteragent.explain.advice import of_grid
+from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.words import factor
+from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO, epsilon_at
+from meteragent.privacy.group import GroupPolicy, PerHome
+from meteragent.privacy.question import question
 from meteragent.watch.http_message import Request
 from meteragent.watch.status import Status
+from tests.given import DAY, HOUR, MINUTE, SECOND
 from tests.watch.stage import Stage
 
 if TYPE_CHECKING:
     from meteragent.config import Config
-    from meteragent.explain.guarantee import Guarantee
     from meteragent.privacy.policy import Policy
 
 ROOT = Path(__file__).parents[2]
@@ -328,3 +332,24 @@ def test_the_least_release_is_the_first_query_where_parts_are_released() -> None
         assert policy.terms.price == 3 * policy.questions[0].nano
         assert policy.terms.least == least * policy.questions[0].nano
         assert math.isclose(float(policy.terms.least), least * 20_000_000)
+
+
+def test_of_a_group_it_is_said_what_each_home_loses() -> None:
+    group = GroupPolicy(
+        domain=Domain(0, 500_000, 10),
+        questions=(question("avg", 1, 1000),),
+        size=HOUR,
+        interval=15 * MINUTE,
+        hop=HOUR,
+        grace=0,
+        idle=0,
+        budget=24_000_000,
+        horizon=DAY,
+        presence="private",
+        homes=PerHome(Decimal(0), Decimal(10_000), 10 * SECOND),
+    )
+    told = Guarantee("feeder", group, Decimal(1000)).promised().sentences
+    assert any("sum of its homes' averages over 15 min" in one for one in told)
+    assert any("exp(0.001 x 10000)" in one for one in told)
+    [presence] = [one for one in told if "Which readings arrived" in one]
+    assert "by at most x22,100" in presence  # of the home's range, and not of the sum's

@@ -20,6 +20,7 @@ from meteragent.stream.releases import Withheld
 from tests.formats.payloads import Payloads
 from tests.formats.same import decode
 from tests.formats.test_encoder import QUERIES, USUAL, asking, asking_together, releases
+from tests.stream.test_group_pipeline import FEEDERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,6 +109,10 @@ def test_a_suppressed_release_holds_nothing_and_says_why() -> None:
     assert not obeys(release_schema(), suppressed | {"values": {"avg": 1.0}})
     assert not obeys(release_schema(), {k: v for k, v in suppressed.items() if k != "withheld"})
     assert not obeys(release_schema(), suppressed | {"readings": "some", "slots": 4})
+    groups = {key: value for key, value in suppressed.items() if key != "meter_id"}
+    assert obeys(release_schema(), groups | {"group_id": "f-1", "homes": 12})
+    assert not obeys(release_schema(), groups | {"group_id": "f-1"})
+    assert not obeys(release_schema(), suppressed | {"group_id": "f-1", "homes": 12})
 
 
 @pytest.mark.parametrize(
@@ -118,6 +123,7 @@ def test_a_suppressed_release_holds_nothing_and_says_why() -> None:
         asking(*QUERIES, presence="private"),
         asking_together("avg", "p95"),
         replace(USUAL, domain=Domain(0, 1000, 10, "0.1")),
+        FEEDERS,
     ],
 )
 def test_policies_obey_their_schema(rules: Policy) -> None:
@@ -125,11 +131,11 @@ def test_policies_obey_their_schema(rules: Policy) -> None:
     schema = policy_schema()
     assert obeys(schema, document)
     optional = {"readings", "noise", "queries", "order", "fill", "fill_limit_ms", "resolution"}
-    optional |= {"window", "timezone", "utc_offsets_ms", "offset_ms"}
+    optional |= {"window", "timezone", "utc_offsets_ms", "offset_ms", "homes"}
     assert schema["properties"].keys() - document.keys() <= optional
     for key in schema["properties"]:
         without = {k: v for k, v in document.items() if k != key}
-        unneeded = key not in document or key in {"readings", "order", "resolution"}
+        unneeded = key not in document or key in {"readings", "order", "resolution", "homes"}
         assert obeys(schema, without) == unneeded
         assert not obeys(schema, document | {key: [None]})
 

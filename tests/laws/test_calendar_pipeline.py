@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
 from functools import partial
@@ -16,11 +17,14 @@ from hypothesis import strategies as st
 from meteragent.config.zones import zone
 from meteragent.privacy.calendar import Calendar, Unit
 from meteragent.privacy.question import per_watt, question
+from meteragent.stream import trail
 from meteragent.stream.pipeline import START, Assigned, Pipeline
 from tests.given import DAY, HOUR, KEY, MINUTE, Record, policy, readings
 from tests.laws import test_pipeline as laws
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from meteragent.privacy.policy import Policy
 
 QUARTER = 15 * MINUTE
@@ -117,9 +121,19 @@ def logs(draw: st.DrawFn) -> list[Record]:
 
 
 SOME = settings(max_examples=max(20, settings().max_examples // 5))
-in_calendars = partial(patch, "tests.laws.test_pipeline.POLICIES")
 BY_NAME = {"calendars": CALENDARS, "in hours": IN_HOURS}
 SOME_POLICIES = st.sampled_from([*BY_NAME])
+
+
+@contextmanager
+def in_calendars(policies: str, *, carries: bool = False) -> Iterator[None]:
+    """Which panes wait in the ledger hangs on batches; what is released does not."""
+    longer = trail.LONGER if carries else 10 * 366 * DAY
+    with (
+        patch("tests.laws.test_pipeline.POLICIES", BY_NAME[policies]),
+        patch.object(trail, "LONGER", longer),
+    ):
+        yield
 
 
 @SOME
@@ -129,7 +143,7 @@ SOME_POLICIES = st.sampled_from([*BY_NAME])
 def test_any_batching_gives_the_same_releases(
     log: list[Record], cuts: list[int], much: int, policies: str
 ) -> None:
-    with in_calendars(BY_NAME[policies]):
+    with in_calendars(policies):
         law = laws.test_any_batching_of_the_same_records_gives_the_same_releases_in_the_same_order
         law.hypothesis.inner_test(log, cuts, much)  # type: ignore[attr-defined]
 
@@ -139,9 +153,13 @@ def test_any_batching_gives_the_same_releases(
 def test_a_crash_anywhere_changes_nothing(
     log: list[Record], fates: list[tuple[int, str]], policies: str
 ) -> None:
-    with in_calendars(BY_NAME[policies]):
+    with in_calendars(policies):
         law = laws.test_a_crash_anywhere_neither_loses_a_window_nor_releases_one_twice
         law.hypothesis.inner_test(log, fates)  # type: ignore[attr-defined]
+    with in_calendars(policies, carries=True):
+        published, expected = laws.with_crashes(log, fates), laws.straight(log)
+    assert published.releases == expected.releases
+    assert sorted(published.rejects) == sorted(expected.rejects)
 
 
 def released(rules: Policy, begin: date, days: int, left_out: int = 0) -> list[tuple[int, ...]]:

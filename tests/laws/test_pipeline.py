@@ -171,7 +171,16 @@ FATES = st.sampled_from(["go on", "commit", "crash", "commit and crash"])
 def test_a_crash_anywhere_neither_loses_a_window_nor_releases_one_twice(
     log: list[Record], fates: list[tuple[int, str]]
 ) -> None:
-    expected, published = straight(log), Published()
+    expected, published = straight(log), with_crashes(log, fates)
+    assert published.releases == expected.releases
+    assert sorted(published.rejects) == sorted(expected.rejects)
+    assert published.accounts == expected.accounts
+    assert published.position == expected.position
+
+
+def with_crashes(log: list[Record], fates: list[tuple[int, str]]) -> Published:
+    """What is published in the end."""
+    published = Published()
     one, at = pipeline(published), 0
     uncommitted: list[Step] = []
     for length, fate in [*fates, (len(log), "commit")]:
@@ -184,10 +193,7 @@ def test_a_crash_anywhere_neither_loses_a_window_nor_releases_one_twice(
             uncommitted = []
         if "crash" in fate:
             one, uncommitted, at = pipeline(published), [], published.position.offset
-    assert published.releases == expected.releases
-    assert sorted(published.rejects) == sorted(expected.rejects)
-    assert published.accounts == expected.accounts
-    assert published.position == expected.position
+    return published
 
 
 @given(logs(), st.integers(0, 50), st.integers(1, 12), st.sampled_from([0, 60, 400]), MUCH)

@@ -50,6 +50,8 @@ CONFIGURATIONS = {
     "private presence": HOMES + 'presence = "private"\nqueries = ["avg", "reading"]\n',
     "one draw for all": HOMES
     + 'noise = "joint"\nmin_coverage = "0.1"\nqueries = ["min", "avg", "max"]\n',
+    "some hours alone": HOMES
+    + 'min_coverage = "0.1"\nqueries = ["avg[00:00-01:00]", "max", "p95[01:02-01:30]"]\n',
     "two policies and one account": """
 [budget]
 amount = "14"

@@ -80,6 +80,22 @@ def test_windows_can_be_what_is_guessed() -> None:
     assert "right in 100.0% of 10 cases" in str(found)
 
 
+def test_windows_that_are_never_released_are_no_candidates() -> None:
+    told = traces({"a": 0.0}, hours=3).with_columns(
+        value=pl.when(pl.col("ts") < BEGIN + 3_600_000).then(0.0).otherwise(2500.0)
+    )
+    gap = told.filter(~pl.col("ts").is_between(BEGIN + 7_200_000, BEGIN + 9_000_000))
+    found = simulated(gap, ma.policy(epsilon="1", **PLAN), guess="window", releases=5)
+    assert (found.windows, found.withheld) == (3, 1)
+    assert (found.attack.successes, found.attack.attempts, found.chance) == (10, 10, 0.5)
+
+
+def test_windows_of_which_other_questions_are_asked_tell_themselves() -> None:
+    plan = ma.policy(epsilon="0.1", queries=["avg", "max[00:00-01:00]"], **PLAN)
+    found = simulated(traces({"a": 5.0}, hours=2), plan, guess="window", releases=5)
+    assert found.attack.share == 1
+
+
 def test_one_candidate_is_no_riddle() -> None:
     found = simulated(traces({"a": 5.0}, hours=1), ma.policy(epsilon="1", **PLAN))
     assert found.attack is None
@@ -100,6 +116,7 @@ def test_what_is_withheld_is_counted() -> None:
         {"noise": "joint", "queries": ["min", "avg", "max"]},
         {"queries": ["reading"], "presence": "private"},
         {"queries": ["avg", "reading"], "resolution": "1W"},
+        {"queries": ["avg", "max[00:00-02:00]"]},
     ],
 )
 def test_every_kind_of_question_can_be_simulated(more: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ SUITES = {
     "meteragent/privacy": (
         *("tests/privacy", "tests/laws/test_small_worlds.py", "tests/laws/test_queries.py"),
         *("tests/laws/test_oracle.py", "tests/explain", "tests/laws/test_accounts.py"),
+        *("tests/laws/test_hours.py", "tests/laws/test_small_hours.py"),
     ),
     "meteragent/stream": (
         *(

@@ -132,3 +132,21 @@ def test_the_agent_and_its_variants_drain_the_same_topic(broker: Broker, tmp_pat
     for one in (contenders.AGENT, contenders.AT_LEAST_ONCE, contenders.EXACT):
         assert kafka.ours(field, 1, one).readings > 0
     assert kafka.bare(field, kafka.BLOCK, "each").readings > 0
+
+
+def test_what_a_meter_takes_is_printed_by_preset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "memory.json"
+    given = ["memory", "--preset", "tv-content", "--interval", "1m", "--meters", "2000"]
+    assert fleet.main([*given, "--json", str(file)]) == 0
+    [row] = json.loads(file.read_text())
+    assert 100 < row["reported"] < 300  # of so few meters nothing else can be told
+    assert f"{row['reported']:,}" in capsys.readouterr().out
+
+
+def test_days_are_measured_beside_quarters_of_an_hour(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fleet.main(["days", "--meters", "4", "--hours", "2", "--rounds", "1"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("windows of a day") == said.count("windows of a quarter of an hour") == 2
+    assert said.count("times the throughput") == 2

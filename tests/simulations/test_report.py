@@ -1,7 +1,9 @@
 """The report is one page: every picture in it, said in words, with what makes it again."""
 
 import base64
+import gzip
 import json
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ from simulations.kit.command import Run
 from simulations.kit.plot import axes
 from simulations.report.__main__ import results
 from simulations.report.page import page
+from simulations.report.recordings import SOURCES
+from simulations.report.recordings import digest as digest_of
 
 
 class Tags(HTMLParser):
@@ -115,4 +119,15 @@ def test_the_table_tells_what_was_chosen_and_what_could_not_be(parsed: Tags) -> 
 def test_every_link_has_its_place(parsed: Tags) -> None:
     places = {attributes.get("id") for _, attributes in parsed.tags}
     linked = {(a["href"] or "").removeprefix("#") for tag, a in parsed.tags if tag == "a"}
-    assert {"tv", "new", "choose", "words"} == linked <= places
+    assert {"tv", "new", "choose", "words", "recordings"} == linked <= places
+
+
+def test_recordings_are_named_with_licence_and_digest(parsed: Tags, tmp_path: Path) -> None:
+    assert "under the Open Database License (ODbL)" in parsed.text
+    for source in SOURCES:
+        assert source.licence in parsed.text
+        assert all(name in parsed.text and digest in parsed.text for name, digest in source.files)
+    plain, packed = tmp_path / "a.csv", tmp_path / "a.csv.gz"
+    plain.write_bytes(b"1;2")
+    packed.write_bytes(gzip.compress(b"1;2"))
+    assert digest_of(plain) == digest_of(packed) == sha256(b"1;2").hexdigest()[:16]

@@ -116,7 +116,7 @@ def test_what_is_shown_is_what_happened() -> None:
     ]
     household = found["policies"][0]  # type: ignore[index]
     assert household["windows"] == {"closed": 7, "released": 6}
-    assert household["suppressed"] == {"budget": 1, "coverage": 0, "lost": 0}
+    assert household["suppressed"] == {"budget": 1, "coverage": 0, "lost": 0, "homes": 0}
     assert [answer["released"] for answer in household["answers"]] == [6, 6]
     assert sum(household["spent"]) == household["budget"] == 9
     assert household["spent"][-1] == 0  # the last window was withheld

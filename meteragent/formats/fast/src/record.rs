@@ -120,7 +120,7 @@ fn meter<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
 }
 
 fn time(cursor: &mut Cursor) -> Option<i64> {
-    let found = if cursor.next() == Some(b'"') {
+    let found = if cursor.ahead() == Some(b'"') {
         moment::milliseconds(cursor.string()?.0)?
     } else {
         cursor.natural()?
@@ -141,7 +141,7 @@ fn values(cursor: &mut Cursor, watts: &mut Vec<f64>) -> Option<()> {
         return None;
     }
     loop {
-        let found = if cursor.next() == Some(b'n') {
+        let found = if cursor.ahead() == Some(b'n') {
             cursor.word(b"null").then_some(f64::NAN)?
         } else {
             cursor.number()?

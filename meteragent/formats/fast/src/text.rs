@@ -31,14 +31,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next letter that is no space; it is not taken.
-    pub fn next(&mut self) -> Option<u8> {
+    pub fn ahead(&mut self) -> Option<u8> {
         self.skip_space();
         self.peek()
     }
 
     /// Take a letter, if it is the next one.
     pub fn take(&mut self, letter: u8) -> bool {
-        let found = self.next() == Some(letter);
+        let found = self.ahead() == Some(letter);
         self.at += usize::from(found);
         found
     }
@@ -55,7 +55,7 @@ impl<'a> Cursor<'a> {
 
     /// Whether nothing but spaces is left.
     pub fn is_done(&mut self) -> bool {
-        self.next().is_none()
+        self.ahead().is_none()
     }
 
     /// A string without escapes: its bytes, and whether they are all ASCII.

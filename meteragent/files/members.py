@@ -1,0 +1,85 @@
+"""The file that says which homes are in which groups: a CSV, read whole and strictly.
+
+Columns `meter_id` and `group_id`, and where members come and go `from` and `until`: RFC 3339 with
+a zone, or milliseconds since the epoch; where they are empty, a home is in its group from ever, or
+for ever. Other columns are left alone.
+"""
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from meteragent.errors import FileRefused
+from meteragent.formats.json_one import CONTROL, RFC3339, milliseconds
+from meteragent.privacy.members import ALWAYS, FOR_EVER, Membership
+from meteragent.stream.meters import normal
+
+_NEEDED = ("meter_id", "group_id")
+_ID = re.compile(rf"[^{CONTROL}]{{1,128}}")
+_TIME = re.compile(RFC3339)
+
+
+def read(path: Path, *, normalise_ids: bool = False) -> list[Membership]:
+    """All memberships. FileRefused: what is wrong with the file, and in which line."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file, strict=True)
+            missing = [name for name in _NEEDED if name not in (rows.fieldnames or ())]
+            if missing:
+                instead = f"write a header with {' and '.join(_NEEDED)}"
+                raise FileRefused(str(path), f"has no column {missing[0]}", instead)
+            found = [*_members(path, rows, normalise_ids=normalise_ids)]
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror})"
+        raise FileRefused(str(path), problem, "name a file that can") from None
+    except UnicodeDecodeError:
+        raise FileRefused(str(path), "is not UTF-8 text", "save it as UTF-8") from None
+    except csv.Error:
+        raise FileRefused(str(path), "is no table of CSV", "compare its quotes") from None
+    if not found:
+        raise FileRefused(str(path), "names no member", "write a line for each home of each group")
+    return found
+
+
+def _members(
+    path: Path, rows: "csv.DictReader[str]", *, normalise_ids: bool
+) -> Iterator[Membership]:
+    before: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
+    for row in rows:
+        line = rows.line_num
+        where = f"{path}, line {line}"
+        home, group = (_id(where, name, row[name]) for name in _NEEDED)
+        home = normal(home) if normalise_ids else home
+        since, until = _time(where, "from", row, ALWAYS), _time(where, "until", row, FOR_EVER)
+        if since >= until:
+            raise FileRefused(where, "ends before it begins", "compare from and until")
+        its = before.setdefault((home, group), [])
+        for first, begin, end in its:
+            if since < end and begin < until:
+                problem = f"says again what line {first} says of this home and group"
+                raise FileRefused(where, problem, "leave out one of the two")
+        its.append((line, since, until))
+        yield Membership(home, group, since, until)
+
+
+def _id(where: str, name: str, value: str | None) -> str:
+    if value is None or not _ID.fullmatch(value):
+        problem = f"has no {name} of 1 to 128 characters"
+        raise FileRefused(where, problem, "write one, without control characters")
+    return value
+
+
+def _time(where: str, name: str, row: Mapping[str, str | None], default: int) -> int:
+    text = (row.get(name) or "").strip()
+    if not text:
+        return default
+    try:
+        if text.isascii() and text.isdigit():
+            return int(text)
+        if _TIME.fullmatch(text):
+            return milliseconds(text)
+    except ValueError:
+        pass
+    problem = f"has no time in the column {name}"
+    raise FileRefused(where, problem, "write for example 2026-01-01T00:00:00Z")

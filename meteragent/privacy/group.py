@@ -1,0 +1,170 @@
+"""A group of homes, read as one meter: each of its panes is the sum of what its homes draw in it.
+
+A home's pane is the average of its readings, on a grid of levels that its group has too; what
+the group holds for a slot is the sum of these, and everything that may be asked of a meter's
+readings may be asked of them (`mechanism.md`, claim 13). So a home that differs by `r` watts in
+every reading moves each sum by `r` watts at most, however many homes there are: one draw is for all
+of them.
+
+A pane in which a home was not heard is filled with its own last one of the same window, and before
+the first of these with the level nearest 0 W. What is there is never scaled up for what is not: a
+home would then count for more than its readings say.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from meteragent.errors import InvalidSetting
+from meteragent.privacy.arrays import Integers, Mask
+from meteragent.privacy.calendar import Calendar
+from meteragent.privacy.domain import ABSENT, Domain, Levels
+from meteragent.privacy.policy import Policy, policy_of
+from meteragent.privacy.query import NAMED
+from meteragent.privacy.question import Question
+from meteragent.privacy.windows import Windows
+
+
+@dataclass(frozen=True, slots=True)
+class PerHome:
+    """What is taken of each home of a group, and how many homes a group has at least."""
+
+    minimum: Decimal
+    """Of a reading, in watts; lower ones count as this."""
+    maximum: Decimal
+    interval: int
+    """The distance between two readings, in milliseconds."""
+    least: int = 1
+    """Groups of fewer members are withheld. The promise does not depend on it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupPolicy(Policy):
+    """What is released of groups: `domain` is that of sums, and `interval` is a pane.
+
+    Presence is private: every window of a known group is released on time, whoever was heard.
+    """
+
+    homes: PerHome
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.presence != "private":
+            raise InvalidSetting("presence", "is private in groups", "leave it out")
+        if self.fill_limit:
+            raise InvalidSetting("fill", "is as it is in groups", "leave it out")
+        if self.asking.of_hours:
+            raise InvalidSetting("queries", "asks about some hours of groups", "ask about all")
+        if self.windows.overlap > 1:
+            raise InvalidSetting("hop", "is not for groups", "leave it out")
+        if self.homes.least < 1:
+            raise InvalidSetting("min_homes", "is below one", "write for example 10")
+        for name, low in (("minimum", self.domain.minimum), ("home_minimum", self.homes.minimum)):
+            if low % self.domain.resolution:
+                fine = f"{self.domain.resolution:f}"
+                problem = f"is no whole number of the steps of {fine} W that sums are made of"
+                raise InvalidSetting(name, problem, f'write for example "-{fine}W"')
+        self.home  # noqa: B018 - refuses a domain that no home can have
+
+    @cached_property
+    def home(self) -> Policy:
+        """What is taken of each home: the average of each pane, as a policy that asks for that."""
+        domain, homes = self.domain, self.homes
+        try:
+            own = Domain(homes.minimum, homes.maximum, domain.step, domain.resolution)
+        except InvalidSetting as error:
+            name = error.field if error.field == "step" else f"home_{error.field}"
+            raise InvalidSetting(name, error.problem, error.instead) from None
+        return Policy(
+            domain=own,
+            questions=(Question(NAMED["avg"], self.questions[0].nano),),
+            size=self.interval,
+            interval=homes.interval,
+            hop=self.interval,
+            grace=self.grace,
+            idle=self.idle,
+            budget=self.budget,
+            horizon=self.horizon,
+            presence="private",
+        )
+
+    @property
+    def widest(self) -> Decimal:
+        """How far apart two versions of a home can be, in watts."""
+        return self.homes.maximum - self.homes.minimum
+
+    @cached_property
+    def rest(self) -> int:
+        """The level of a home that was not heard: that nearest 0 W."""
+        return int(self.home.domain.levels(np.zeros(1))[0])
+
+    def levels(self, sums: Integers, homes: Integers) -> Levels:
+        """The group's level where those of so many homes add up to this; clipped to its range."""
+        fine = self.domain.resolution
+        own, each = int(self.domain.minimum / fine), int(self.homes.minimum / fine)
+        levels: Levels = np.clip(sums + homes * each - own, 0, self.domain.top)
+        return levels.astype(self.domain.dtype)
+
+    def _defining(self) -> dict[str, Any]:
+        homes = {
+            "minimum": f"{self.homes.minimum.normalize():f}",
+            "maximum": f"{self.homes.maximum.normalize():f}",
+            "interval_ms": self.homes.interval,
+        }
+        return {**super()._defining(), "homes": homes}
+
+    def _promised(self) -> dict[str, Any]:
+        promised = super()._promised()
+        return {**promised, "homes": {**promised["homes"], "least": self.homes.least}}
+
+
+def pane_of(interval: int, lengths: dict[str, Any]) -> int:
+    """How long the panes of windows are that have a reading every `interval`."""
+    calendar = lengths.get("calendar")
+    offset: int = lengths.get("offset", 0)
+    if isinstance(calendar, Calendar):
+        return calendar.windows(interval, offset).panes.size
+    return Windows(lengths["size"], lengths["hop"], interval, offset).panes.size
+
+
+def without_gaps(levels: Levels, last: Levels, rest: int) -> Levels:
+    """Panes of homes, with those of homes that were not heard filled.
+
+    `last` is each home's last pane of the same window, or absent too. Postcondition: what is
+    filled is a copy of one of the home's own, or the constant `rest`, as follows from which of
+    its panes are there and from nothing else.
+    """
+    own: Levels = np.where(levels == ABSENT, last, levels)
+    filled: Levels = np.where(own == ABSENT, rest, own)
+    return filled
+
+
+def added_up(levels: Levels, homes: Integers, groups: Integers, count: int) -> Integers:
+    """The sum of the levels of each of so many groups: member `n` is a home of a group.
+
+    Precondition: no home is twice in a group. Postcondition: a home that moves by `j` levels
+    moves the sums of its groups by `j`, and no other sum.
+    """
+    sums = np.zeros(count, dtype=np.int64)
+    np.add.at(sums, groups, levels[homes].astype(np.int64))
+    return sums
+
+
+def heard(levels: Levels, homes: Integers, groups: Integers, count: int) -> Mask:
+    """Which of so many groups have a home that is there."""
+    found = np.zeros(count, dtype=np.bool_)
+    found[groups[levels[homes] != ABSENT]] = True
+    return found
+
+
+def any_policy_of(document: dict[str, Any]) -> Policy:
+    """The policy, of meters or of groups, that was published so: the inverse of `document`."""
+    if "homes" not in document:
+        return policy_of(document)
+    said = document["homes"]
+    low, high = Decimal(said["minimum"]), Decimal(said["maximum"])
+    homes = PerHome(low, high, said["interval_ms"], said["least"])
+    return policy_of(document, partial(GroupPolicy, homes=homes))

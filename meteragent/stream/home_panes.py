@@ -1,0 +1,132 @@
+"""Panes of homes, folded into those of their groups: the sums of what homes draw.
+
+A pane of a group is summed when the partition's clock has closed it of every home, and by nothing
+else: no home's silence changes when. A home that was not heard in it counts with its own last pane
+of the same window, or else with the level nearest 0 W.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meteragent.privacy.arrays import Integers, Mask
+from meteragent.privacy.domain import ABSENT
+from meteragent.privacy.group import GroupPolicy, added_up, heard, without_gaps
+from meteragent.privacy.query import averages
+from meteragent.stream.closed import Closed
+from meteragent.stream.panes import UNKNOWN, Store
+from meteragent.stream.rolls import Roll, Rolls
+
+Kept = NDArray[np.void]
+"""kept[home]: the last pane that a home was heard in, and its level there, as `KEPT`."""
+KEPT = np.dtype([("digest", "<u8"), ("pane", "<i8"), ("level", "<i8")])
+
+
+class PaneSum(NamedTuple):
+    """What the homes of all groups draw in one pane."""
+
+    pane: int
+    first: int
+    """The pane with which its window begins."""
+    sums: Integers
+    """sums[group]: of the levels of its members."""
+    heard: Mask
+    """Of which groups a member was heard."""
+    roll: Roll
+    homes: Integers
+    """Who was heard."""
+
+
+class HomePanes:
+    """The open panes of all homes under one policy of groups, and the last that have closed."""
+
+    def __init__(self, policy: GroupPolicy, rolls: Rolls) -> None:
+        self.policy = policy.home
+        self.store = Store(self.policy)
+        self.done = UNKNOWN
+        """The first pane that is not summed."""
+        self._group, self._rolls = policy, rolls
+        self._last = np.empty(len(rolls.homes), dtype=KEPT)
+        self._last["digest"] = int.from_bytes(policy.digest[:8], "little")
+        self._last["pane"], self._last["level"] = UNKNOWN, ABSENT
+        self._waiting: list[Integers] = []
+        """waiting[pane]: of which home it is, which pane, and the level of its average."""
+
+    @property
+    def holds_open(self) -> bool:
+        """Whether any pane that has not closed holds a reading."""
+        return bool(self.store.open_slots.open_panes())
+
+    def take(self, closed: Closed, homes: Integers) -> None:
+        """Note panes that have closed; row `n` of the store is the home at `homes[n]`.
+
+        Those that are summed were so before: they are read again.
+        """
+        panes = closed.panes.without_empty()
+        new = panes.panes >= self.done
+        levels = averages(panes.levels[new], self.policy.slots)[:, 0].astype(np.int64)
+        columns = np.stack([homes[panes.rows[new]], panes.panes[new], levels], axis=1)
+        self._waiting.append(columns)
+
+    def sums(self, clock: int) -> Iterator[PaneSum]:
+        """Sum what is closed of all homes, as the partition's clock has come so far.
+
+        Precondition: so has the store.
+        """
+        reached = int(self.policy.panes.first_open(clock - self.policy.grace - self.policy.idle))
+        waiting = np.concatenate([np.empty((0, 3), dtype=np.int64), *self._waiting])
+        waiting = waiting[np.argsort(waiting[:, 1], kind="stable")]
+        if self.done == UNKNOWN and len(waiting):
+            self.done = int(waiting[0, 1])
+        begin = self.done if UNKNOWN < self.done < reached else reached
+        cuts = np.searchsorted(waiting[:, 1], np.arange(begin, reached + 1))
+        for nth in range(reached - begin):
+            homes, _, levels = waiting[cuts[nth] : cuts[nth + 1]].T
+            yield self._sum(begin + nth, homes, levels)
+            self.done = begin + nth + 1
+        self._waiting = [waiting[cuts[-1] :]]
+
+    def _sum(self, pane: int, homes: Integers, levels: Integers) -> PaneSum:
+        windows, panes = self._group.windows, self._group.panes
+        start = int(windows.start(windows.newest(panes.start(pane))))
+        first, roll = int(panes.newest(start)), self._rolls.at(start)
+        now = np.full(len(self._last), ABSENT)
+        now[homes] = levels
+        last = np.where(self._last["pane"] >= first, self._last["level"], ABSENT)
+        count = len(self._rolls.groups)
+        there = heard(now, roll.homes, roll.groups, count)
+        filled = without_gaps(now, last, self._group.rest)
+        sums = added_up(filled, roll.homes, roll.groups, count)
+        self._last["pane"][homes], self._last["level"][homes] = pane, levels
+        return PaneSum(pane, first, sums, there, roll, homes)
+
+    @property
+    def left_behind(self) -> int:
+        """The clock that has closed all panes that are summed, and no others."""
+        return UNKNOWN if self.done == UNKNOWN else self.policy.closes(self.done - 1)
+
+    @property
+    def newest_start(self) -> int:
+        """When the newest window began of which a pane is summed. Precondition: there is one."""
+        windows, panes = self._group.windows, self._group.panes
+        return int(windows.start(windows.newest(panes.start(self.done - 1))))
+
+    # What is written down.
+
+    @property
+    def keeps(self) -> bool:
+        """Whether what a home drew last may fill a pane that is still to come."""
+        return self._group.panes.size < self._group.windows.lasting(1)
+
+    def kept(self, homes: Integers) -> Kept:
+        """What is written down of these homes."""
+        return self._last[homes]
+
+    def take_over(self, homes: Integers, kept: Kept) -> None:
+        """Go on with what was written down of these homes, if it is of the same policy."""
+        mine = kept["digest"] == self._last["digest"][homes]
+        homes, kept = homes[mine], kept[mine]
+        order = np.argsort(kept["pane"], kind="stable")  # of several of one home the last stays
+        self._last[homes[order]] = kept[order]

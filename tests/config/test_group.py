@@ -1,0 +1,150 @@
+"""The `[[group]]` tables, and what homes reserve for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from meteragent.config import Config, from_document
+from meteragent.errors import ConfigRefused
+from meteragent.privacy.group import GroupPolicy, any_policy_of
+from meteragent.privacy.members import Membership
+
+DAY, QUARTER = 86_400_000, 900_000
+GROUP: dict[str, Any] = {
+    "name": "feeder",
+    "window": "1h",
+    "interval": "1m",
+    "maximum": "500kW",
+    "home_maximum": "24kW",
+    "epsilon": "1",
+    "radius": "1kW",
+}
+ALONE = GROUP | {"budget": "24"}
+HOME: dict[str, Any] = {
+    "name": "homes",
+    "window": "1h",
+    "interval": "1m",
+    "maximum": "24kW",
+    "epsilon": "1",
+}
+
+
+def config(**document: Any) -> Config:  # noqa: ANN401 - tables of any kind
+    return from_document(document, Path(), {})
+
+
+def refused(**document: Any) -> list[str]:  # noqa: ANN401 - as above
+    with pytest.raises(ConfigRefused) as error:
+        config(**document)
+    return [str(problem) for problem in error.value.problems]
+
+
+def test_a_group_is_a_policy_of_the_panes_of_its_homes() -> None:
+    [one] = config(group=[ALONE | {"min_homes": 5, "home_minimum": "-10kW"}]).groups
+    policy = one.policy
+    assert isinstance(policy, GroupPolicy)
+    assert (policy.interval, policy.slots, policy.presence) == (QUARTER, 4, "private")
+    assert (policy.home.interval, policy.home.slots) == (60_000, 15)
+    assert (policy.homes.least, int(policy.home.domain.minimum)) == (5, -10_000)
+    assert any_policy_of(policy.document()) == policy
+
+
+@pytest.mark.parametrize("window", ["day", "week", "month"])
+def test_windows_may_be_those_of_a_calendar(window: str) -> None:
+    [one] = config(
+        group=[ALONE | {"window": window, "timezone": "Europe/Paris", "horizon": "40d"}]
+    ).groups
+    assert one.policy.interval == QUARTER
+    assert any_policy_of(one.policy.document()) == one.policy
+
+
+def test_what_says_that_it_is_a_group_changes_its_noise() -> None:
+    plain, wider = (
+        config(group=[ALONE | more]).groups[0].policy for more in ({}, {"home_maximum": "30kW"})
+    )
+    fewer = config(group=[ALONE | {"min_homes": 2}]).groups[0].policy
+    assert plain.digest != wider.digest
+    assert plain.digest == fewer.digest
+    assert plain.id != fewer.id
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"hop": "15m"}, "group[0].hop: is not for groups; leave it out"),
+        (
+            {"queries": ["avg[07:00-23:00]"], "timezone": "Europe/Paris"},
+            "group[0].queries: asks about some hours of groups; ask about all",
+        ),
+        ({"preset": "presence"}, "group[0].preset: is not for groups; leave it out"),
+        ({"min_coverage": "0.5"}, "group[0].min_coverage: is not for groups; leave it out"),
+        ({"presence": "public"}, 'group[0].presence: is not one of them; write one of "private"'),
+        ({"min_homes": 0}, "group[0].min_homes: "),
+        ({"home_minimum": "-5W"}, "group[0].home_minimum: is no whole number of the steps of 10 W"),
+        (
+            {"minimum": "-15W", "maximum": "85W"},
+            "group[0].minimum: is no whole number of the steps",
+        ),
+        ({"home_maximum": "15W"}, "group[0].step: does not divide the range of 15 W"),
+        ({"home_maximum": "0W"}, "group[0].home_minimum: must be below maximum"),
+        ({"maximum": None}, "group[0].maximum: "),
+        ({"home_maximum": None}, "group[0].home_maximum: "),
+        ({"budget": None}, "group[0].budget: is missing"),
+        ({"share": "1"}, "group[0].share: is a share of no [budget]"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(change: dict[str, Any], problem: str) -> None:
+    table = {name: value for name, value in (ALONE | change).items() if value is not None}
+    [said] = refused(group=[table])
+    assert said.startswith(problem)
+
+
+def test_there_is_something_to_release() -> None:
+    assert refused() == ["policy: is missing; write [[policy]], or [[group]]"]
+    [problem] = refused(group="feeder", policy=[HOME | {"budget": "24"}])
+    assert problem.startswith("group: is no list of tables")
+
+
+def test_groups_beside_policies_want_a_budget_that_reserves_for_them() -> None:
+    tables = {"policy": [HOME | {"radius": "1kW", "share": "4"}], "group": [GROUP]}
+    [missing] = refused(policy=[HOME | {"budget": "24"}], group=[ALONE])
+    assert missing.startswith("budget: is missing beside [[policy]] and [[group]]")
+    [unreserved] = refused(budget={"amount": "5", "radius": "1kW"}, **tables)
+    assert unreserved.startswith("budget.groups: is missing")
+    [little] = refused(budget={"amount": "5", "groups": "2", "radius": "1kW"}, **tables)
+    assert little.startswith("budget.amount: is less than the shares of meters")
+    whole = config(budget={"amount": "6", "groups": "2", "radius": "1kW"}, **tables)
+    assert [one.policy.budget for one in whole.groups] == [2_000_000]
+    assert whole.reserve.nano == 2_000_000
+
+
+def test_a_group_has_all_that_is_reserved_or_its_share_of_it() -> None:
+    budget = {"amount": "5", "groups": "3", "radius": "1kW"}
+    street = GROUP | {"name": "street", "match": "s-", "share": "2"}
+    told = config(budget=budget, group=[GROUP | {"share": "1"}, street])
+    reserve = told.reserve
+    assert [reserve.budget(group) for group in ("f-1", "s-1")] == [1_000_000, 2_000_000]
+    assert (reserve.nano, reserve.horizon, reserve.lasting) == (3_000_000, DAY, 3_600_000)
+    without, _ = refused(budget=budget, group=[GROUP, GROUP | {"name": "other"}])
+    assert without.startswith("group[0].share: is missing")
+    both = [GROUP | {"share": "2"}, GROUP | {"name": "other", "share": "2"}]
+    [much] = refused(budget=budget, group=both)
+    assert much.startswith('budget.groups: is less than what a group "" may spend')
+    [twice] = refused(budget=budget, group=[ALONE])
+    assert twice.startswith("group[0].budget: is the [budget]'s to say")
+
+
+def test_without_a_budget_a_home_may_be_in_one_group_of_each_table() -> None:
+    street = ALONE | {"name": "street", "match": "s-", "budget": "3"}
+    reserve = config(group=[ALONE, street]).reserve
+    said = [Membership("m", group) for group in ("f-1", "f-2", "s-1")]
+    plan = reserve.plan(said)
+    assert [member.group for member in plan.members] == ["f-1", "s-1"]
+    assert plan.refused == 1
+    [unlike] = refused(group=[ALONE, street | {"horizon": "7d"}])
+    assert unlike.startswith("group[1].horizon: is not that of group[0]")
+    twins = refused(group=[ALONE, ALONE])
+    assert [problem.partition(":")[0] for problem in twins] == ["group[1].name", "group[1].match"]

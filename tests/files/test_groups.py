@@ -1,0 +1,279 @@
+"""Groups of homes from files: `sanitize --groups`."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import meteragent
+from meteragent.cli import main
+from meteragent.commands.exit_codes import Exit
+from meteragent.errors import ConfigRefused, FileRefused
+from meteragent.files import ledger_tables, members
+from meteragent.files.ledger import SqliteLedger, look
+from meteragent.privacy.members import ALWAYS, FOR_EVER, Membership
+from tests.files.given import BEGIN, MINUTE, in_small_blocks, write_key
+
+CONFIGURATION = """
+[agent]
+key_file = "noise.key"
+[[group]]
+name = "feeder"
+window = "30m"
+interval = "5m"
+maximum = "100kW"
+home_maximum = "24kW"
+epsilon = "1"
+radius = "1kW"
+budget = "48"
+min_homes = 3
+queries = ["avg", "max"]
+"""
+ARGUMENTS = ["sanitize", "in.jsonl", "-c", "agent.toml", "--groups", "groups.csv"]
+KEPT = [*ARGUMENTS, "-o", "out.jsonl", "--ledger", "spend.db"]
+MEMBERS = "".join(f"home-{n},feeder-{n % 2}\n" for n in range(8))
+
+
+def lines(minutes: int, seed: int = 0) -> list[str]:
+    """Homes that are heard every five minutes or so, one of which is in no group."""
+    draw, found = random.Random(seed), []
+    for minute in range(0, minutes, 5):
+        for home in range(9):
+            if draw.random() < 0.8:
+                time = BEGIN + minute * MINUTE
+                reading = {"meter_id": f"home-{home}", "ts": time, "value": draw.randrange(3000)}
+                found.append(json.dumps(reading) + "\n")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agent.toml").write_text(CONFIGURATION)
+    (tmp_path / "groups.csv").write_text("meter_id,group_id\n" + MEMBERS)
+    (tmp_path / "in.jsonl").write_text("".join(lines(240)))
+    write_key(tmp_path)
+    return tmp_path
+
+
+def released(path: str = "out.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def test_a_release_names_its_group_and_how_many_members_it_has() -> None:
+    assert main(KEPT) == Exit.OK
+    found = released()
+    assert {one["group_id"] for one in found} == {"feeder-0", "feeder-1"}
+    assert len(found) == 16
+    assert all(one["homes"] == 4 and "meter_id" not in one for one in found)
+    assert all(one["values"]["avg"] <= one["values"]["max"] for one in found)
+    assert "readings" not in found[0]
+
+
+def test_a_table_has_columns_for_groups(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([*ARGUMENTS, "--format", "csv"]) == Exit.OK
+    header, first, *_ = capfd.readouterr().out.splitlines()
+    assert header.startswith("group_id,window_start,window_end,status,withheld,unit,policy,homes,")
+    assert first.startswith(f"feeder-0,{BEGIN},{BEGIN + 30 * MINUTE},released,,W,")
+
+
+def test_meters_that_are_in_no_group_are_rejected(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(KEPT) == Exit.OK
+    assert "(no_group " in capfd.readouterr().err
+
+
+def test_groups_of_few_members_are_withheld(directory: Path) -> None:
+    (directory / "groups.csv").write_text("meter_id,group_id\nhome-0,a\nhome-1,a\n")
+    assert main(KEPT) == Exit.OK
+    assert {(one["status"], one.get("withheld"), one["homes"]) for one in released()} == {
+        ("suppressed", "homes", 2)
+    }
+
+
+def test_a_run_that_goes_on_releases_what_one_run_does(directory: Path) -> None:
+    assert main(KEPT) == Exit.OK
+    whole = Path("out.jsonl").read_bytes()
+    every = lines(240)
+    for name in ("out.jsonl", "spend.db"):
+        (directory / name).unlink()
+    for end in (200, 201, 240, len(every)):
+        (directory / "in.jsonl").write_text("".join(every[:end]))
+        assert main([*KEPT, "--at-end", "keep" if end < len(every) else "close"]) == Exit.OK
+    assert Path("out.jsonl").read_bytes() == whole
+
+
+def test_small_blocks_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert main([*ARGUMENTS, "-o", "whole.jsonl"]) == Exit.OK
+    in_small_blocks(monkeypatch.setattr, 7)
+    assert main(KEPT) == Exit.OK
+    assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+
+
+def test_what_has_begun_keeps_its_members(
+    directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    every = lines(240)
+    (directory / "in.jsonl").write_text("".join(every[:200]))
+    assert main([*KEPT, "--at-end", "keep"]) == Exit.OK
+    before = len(released())
+    (directory / "groups.csv").write_text(
+        "meter_id,group_id\n" + MEMBERS + "home-8,feeder-0\nhome-0,feeder-1\nhome-0,other\n"
+    )
+    (directory / "in.jsonl").write_text("".join(every))
+    capfd.readouterr()
+    assert main(KEPT) == Exit.OK
+    told = capfd.readouterr().err
+    assert "1 memberships begin later than they are to, and 2 never do" in told
+    homes = [one["homes"] for one in released() if one["group_id"] == "feeder-0"]
+    assert homes[: before // 2 + 1] == [4] * (before // 2 + 1)
+    assert homes[-1] == 5
+
+
+def test_the_account_is_that_of_the_group(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(KEPT) == Exit.OK
+    capfd.readouterr()
+    for more in ([], ["-c", "agent.toml"]):
+        assert main(["ledger", "show", "feeder-1", "--ledger", "spend.db", *more]) == Exit.OK
+        assert capfd.readouterr().out.startswith("feeder-1: policy ")
+
+
+def test_groups_and_meters_share_a_ledger_and_nothing_in_it(directory: Path) -> None:
+    shared = CONFIGURATION.replace('budget = "48"', 'share = "48"').replace(
+        "[[group]]",
+        '[budget]\namount = "60"\ngroups = "48"\nradius = "1kW"\n[[policy]]\nname = "homes"\n'
+        'window = "30m"\ninterval = "5m"\nmaximum = "24kW"\nepsilon = "1"\nradius = "1kW"\n'
+        'share = "12"\n[[group]]',
+    )
+    (directory / "agent.toml").write_text(shared)
+    assert main(KEPT) == Exit.OK
+    groups = Path("out.jsonl").read_bytes()
+    meters = [
+        "sanitize",
+        "in.jsonl",
+        "-c",
+        "agent.toml",
+        "-o",
+        "homes.jsonl",
+        "--ledger",
+        "spend.db",
+    ]
+    assert main(meters) == Exit.OK
+    assert {one["meter_id"] for one in released("homes.jsonl")} >= {"home-0", "home-8"}
+    assert Path("out.jsonl").read_bytes() == groups
+    kept = look(Path("spend.db"))
+    assert len(kept.accounts) == 9
+    assert {*kept.groups} == {"feeder-0", "feeder-1"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["sanitize", "in.jsonl", "-c", "agent.toml"], "--groups: is missing; name the file"),
+        ([*ARGUMENTS, "--by-meter"], "--by-meter: closes windows as each meter is heard"),
+        (["run", "-c", "agent.toml"], "group: is not released on Kafka, only of files; leave it"),
+        (["check", "-c", "agent.toml"], "group: is not released on Kafka, only of files; leave it"),
+        (["topics", "create", "-c", "agent.toml"], "group: is not released on Kafka"),
+        (["ledger", "totals", "-c", "agent.toml"], "group: is not released on Kafka"),
+        (["ledger", "migrate", "-c", "agent.toml"], "group: is not released on Kafka"),
+        (["ledger", "accept-loss", "-c", "agent.toml"], "group: is not released on Kafka"),
+        (["key", "adopt", "-c", "agent.toml"], "group: is not released on Kafka"),
+        (
+            ["sanitize", "in.jsonl", "--preset", "presence", "--groups", "groups.csv"],
+            "--groups: is given, and no [[group]]; write one",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    arguments: list[str], told: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == Exit.CONFIGURATION
+    assert f"meteragent: {told}" in capfd.readouterr().err
+
+
+def test_the_library_refuses_groups() -> None:
+    with pytest.raises(ConfigRefused, match="group: is not released by the library, only of files"):
+        meteragent.policies("agent.toml")
+
+
+def test_groups_that_no_policy_is_for_are_counted(
+    directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    narrow = CONFIGURATION.replace('name = "feeder"', 'name = "feeder"\nmatch = "feeder-0"')
+    (directory / "agent.toml").write_text(narrow)
+    assert main(KEPT) == Exit.OK
+    assert "1 groups have no [[group]]: nothing is released of them" in capfd.readouterr().err
+    assert {one["group_id"] for one in released()} == {"feeder-0"}
+
+
+def test_a_ledger_from_before_groups_is_gone_on_with(directory: Path) -> None:
+    database = sqlite3.connect(directory / "old.db")
+    database.executescript(
+        ledger_tables.TABLES.replace(ledger_tables.GROUPS, "")
+        + f"PRAGMA application_id = {0x6D747241}; PRAGMA user_version = 2;"
+    )
+    database.close()
+    assert look(directory / "old.db").groups == {}
+    ledger = SqliteLedger(str(directory / "old.db"))
+    assert (ledger.groups(), ledger.homes(), ledger.members(), ledger.frontier()) == (
+        {},
+        {},
+        [],
+        ALWAYS,
+    )
+    ledger.close()
+
+
+# Who is in which group.
+
+
+def test_members_are_read_with_the_times_of_their_membership(directory: Path) -> None:
+    path = directory / "m.csv"
+    path.write_text(
+        "group_id,substation,meter_id,from,until\nf,x,A ,,\nf,x,b,1000,2026-01-01T00:00:00+01:00\n"
+        "f,x,b,2027-01-01T00:00:00Z,\n"
+    )
+    new_year = 1_767_222_000_000
+    assert members.read(path, normalise_ids=True) == [
+        Membership("a", "f", ALWAYS, FOR_EVER),
+        Membership("b", "f", 1000, new_year),
+        Membership("b", "f", 1_798_761_600_000, FOR_EVER),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"meter_id,group\na,b\n", "has no column group_id; write a header"),
+        (b"", "has no column meter_id; write a header"),
+        (b"meter_id,group_id\n", "names no member; write a line"),
+        (b"meter_id,group_id\na,b\na,b\n", "line 3: says again what line 2 says"),
+        (b"meter_id,group_id\na\n", "line 2: has no group_id of 1 to 128"),
+        (b"meter_id,group_id\n,b\n", "line 2: has no meter_id of 1 to 128"),
+        (b"meter_id,group_id,from\na,b,soon\n", "line 2: has no time in the column from"),
+        (
+            b"meter_id,group_id,from\na,b,2026-02-30T00:00:00Z\n",
+            "line 2: has no time in the column from",
+        ),
+        (b"meter_id,group_id,from,until\na,b,5,5\n", "line 2: ends before it begins"),
+        (b"meter_id,group_id\n\xe9,b\n", "is not UTF-8 text"),
+        (b'meter_id,group_id\n"a"b,c\n', "is no table of CSV"),
+    ],
+)
+def test_a_file_of_members_that_makes_no_sense_is_refused(
+    directory: Path, text: bytes, told: str
+) -> None:
+    path = directory / "m.csv"
+    path.write_bytes(text)
+    with pytest.raises(FileRefused) as error:
+        members.read(path)
+    assert told in str(error.value)
+
+
+def test_a_file_of_members_that_is_not_there_is_named(directory: Path) -> None:
+    with pytest.raises(FileRefused, match="cannot be read"):
+        members.read(directory / "none.csv")
