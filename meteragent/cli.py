@@ -1,6 +1,7 @@
 """The command line. What a command needs is imported when it runs, so that `--help` is quick."""
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from meteragent.commands.parser import parser
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; answer with its exit code."""
     try:
-        given = parser().parse_args(arguments)
+        given = parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
         if given.command == "run":  # it takes a second until the agent listens to signals itself
             signal.signal(signal.SIGTERM, lambda *_: sys.exit())
         code: Exit = import_module(f"meteragent.commands.{given.command}").run(given)
@@ -22,6 +23,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - told by its type
         code = report(error)
     return _flushed(code)
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """With values such as `-10kW` joined to their options, which argparse takes them for."""
+    joined: list[str] = []
+    for one in arguments:
+        if _NEGATIVE.match(one) and joined and _OPTION.fullmatch(joined[-1]):
+            joined[-1] += f"={one}"
+        else:
+            joined.append(one)
+    return joined
+
+
+_NEGATIVE = re.compile(r"-[0-9.]")
+_OPTION = re.compile(r"--[a-z-]+")
 
 
 def _flushed(code: Exit) -> Exit:

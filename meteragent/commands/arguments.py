@@ -39,6 +39,25 @@ CHOICES = {
     "on_exhausted": ("suppress", "partial"),
     "noise": ("independent", "joint"),
 }
+MAPPING = {
+    "input_format": "format",
+    "meter": "only_meter",
+    "meter_column": "meter",
+    "time_column": "time",
+    "value_column": "value",
+    "account_column": "account",
+    "quality_column": "quality",
+    "unit_column": "unit_field",
+    "no_header": "header",
+    **{
+        name: name
+        for name in (
+            *("absent", "rejected", "time_format", "timezone", "kind", "unit", "stamp"),
+            *("decimal", "delimiter", "skip_lines"),
+        )
+    },
+}
+"""Arguments that say how the input is written -> the settings of `[input]` that they are."""
 OUTPUTS = {"json": "encoder.Encoder", "csv": "csv_encoder.CsvEncoder"}
 """What files are written in -> who writes it; imported when it is asked for."""
 
@@ -94,19 +113,33 @@ def add_policy(command: ArgumentParser, timezone: str = TIMEZONE) -> None:
 
 
 def _add_columns(command: ArgumentParser) -> None:
-    group = command.add_argument_group("where a CSV says what: columns by name or number")
+    group = command.add_argument_group(
+        "how IN is written: a column by name or number, or in JSON a path such as ENERGY.Power"
+    )
+    group.add_argument(
+        "--input-format", metavar="NAME", help="a known one, such as tasmota: sets what follows"
+    )
     group.add_argument("--meter", metavar="ID", help="of all readings, if there is one meter")
     group.add_argument("--meter-column", metavar="COLUMN", help="by default meter_id")
     group.add_argument(
         "--time-column", action="append", metavar="COLUMN", help="by default ts; date, then time"
     )
     group.add_argument("--value-column", metavar="COLUMN", help="by default value")
+    group.add_argument("--account-column", metavar="COLUMN", help="whose home it is")
+    group.add_argument("--quality-column", metavar="COLUMN", help="how good a value is")
+    group.add_argument("--absent", metavar="LIST", help="qualities whose values are none")
+    group.add_argument("--rejected", metavar="LIST", help="qualities that reject the line")
+    group.add_argument(
+        "--unit-column", metavar="COLUMN", help="must agree with --unit; by default unit"
+    )
     group.add_argument(
         "--time-format",
         metavar="FORMAT",
-        help='iso (default), unix, unix_ms, or such as "%%d/%%m/%%Y %%H:%%M:%%S"',
+        help='auto (default), iso, unix, unix_ms, or such as "%%d/%%m/%%Y %%H:%%M:%%S"',
     )
-    group.add_argument("--unit", choices=("W", "kW"), help="of values; by default W")
+    group.add_argument("--kind", choices=("power", "energy", "register"), help="what values are")
+    group.add_argument("--unit", choices=_UNITS, help="of values; by default W")
+    group.add_argument("--stamp", choices=("start", "end"), help="what times are of")
     group.add_argument(
         "--decimal",
         choices=("point", "comma"),
@@ -114,6 +147,10 @@ def _add_columns(command: ArgumentParser) -> None:
     )
     group.add_argument("--delimiter", metavar="CHARACTER", help="by default found in line 1")
     group.add_argument("--no-header", action="store_true", default=None, help="line 1 has data")
+    group.add_argument("--skip-lines", metavar="N", help="that stand before the table")
+
+
+_UNITS = ("W", "kW", "MW", "mWh", "Wh", "kWh", "MWh")
 
 
 def _option(name: str) -> str:

@@ -13,6 +13,7 @@ from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
 from meteragent.explain.words import time_text
 from meteragent.formats import fast
+from meteragent.formats.mapped import message_decoder
 from meteragent.stream.meters import lookalikes
 from meteragent.stream.trail import read_back
 
@@ -61,6 +62,7 @@ def _topics(config: Config) -> None:
     from meteragent.kafka import ledger_topic, topics  # noqa: PLC0415 - aiokafka is slow to load
     from meteragent.kafka.clients import Clients  # noqa: PLC0415
 
+    message_decoder(config.mapping)
     clients = Clients(config.kafka)
     asyncio.run(topics.refuse_unfit(config, clients))
     told, warnings = asyncio.run(topics.lifetimes(clients))

@@ -45,6 +45,7 @@ class Exit(IntEnum):
     LOST = 10, "the ledger is not what was written: what meters have spent is unknown"
     OWNER = 11, "the ledger is of another group, input or noise key"
     SUPERSEDED = 12, "instances with a newer configuration are at work"
+    NOTHING = 13, "not one line of the input was good"
     INTERRUPTED = 130, "stopped by Ctrl-C"
     PIPE = 141, "whoever read the output has gone"
 

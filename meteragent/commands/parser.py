@@ -46,9 +46,7 @@ def parser() -> ArgumentParser:
     run = commands.add_parser("run", help="sanitize what comes in on Kafka, until told to stop")
     _takes_config(run)
 
-    sanitize = commands.add_parser("sanitize", help="the same for a file or a pipe, without Kafka")
-    files.add(sanitize)
-
+    _add_inputs(commands)
     _add_topics(commands)
     _add_ledger(commands)
 
@@ -111,6 +109,21 @@ def _add_descriptions(commands: "_SubParsersAction[ArgumentParser]") -> None:
 
     schema = commands.add_parser("schema", help="the JSON Schema of a message")
     schema.add_argument("name", choices=("reading", "release", "policy", "reject", "explanation"))
+
+
+def _add_inputs(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    sanitize = commands.add_parser("sanitize", help="the same for a file or a pipe, without Kafka")
+    files.add(sanitize)
+
+    convert = commands.add_parser(
+        "convert", help="a document as lines for `sanitize -`: a JSON array, NEM12, Green Button"
+    )
+    convert.add_argument("input", metavar="IN", help="may be gzip; - is a pipe")
+    inspect = commands.add_parser(
+        "inspect", help="what an input probably says, and the command that takes it"
+    )
+    inspect.add_argument("input", metavar="FILE|TOPIC", help="a file; with -c, a topic in Kafka")
+    _takes_config(inspect, required=False)
 
 
 def _add_topics(commands: "_SubParsersAction[ArgumentParser]") -> None:

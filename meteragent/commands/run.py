@@ -11,6 +11,7 @@ from meteragent import __version__
 from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load
 from meteragent.formats import fast
+from meteragent.formats.mapped import message_decoder
 from meteragent.kafka.agent import Agent
 from meteragent.kafka.loop import run_until_done
 from meteragent.watch import log, trace
@@ -30,6 +31,7 @@ def run(arguments: Namespace) -> Exit:
     """Run the agent; SIGTERM drains it and ends with 0."""
     config = load(arguments.config, os.environ)
     config.refuse_groups()
+    message_decoder(config.mapping)  # or what only tables have is refused late
     log.configure(config.log.level, config.log.format, names=config.kafka.names)
     gc.set_threshold(*SELDOM)
     try:

@@ -5,13 +5,12 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from datetime import UTC
 from importlib import import_module
 from pathlib import Path
 
 from meteragent.commands.arguments import OUTPUTS
 from meteragent.commands.exit_codes import Exit
-from meteragent.commands.settings import settings, windows_have_zone
+from meteragent.commands.settings import mapping_of, option_of, settings, written_as
 from meteragent.config import Config
 from meteragent.errors import (
     ConfigRefused,
@@ -30,27 +29,19 @@ from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Stream
 from meteragent.files.source import Source
 from meteragent.files.totals import Totals
-from meteragent.formats.csv_header import Columns
 from meteragent.formats.forms import ReleaseEncoder
-from meteragent.formats.lines import TableOptions
-from meteragent.formats.times import TimeFormat, zone_of
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.units import format_duration
 from meteragent.stream.meters import Assigned
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Withheld
-
-MAPPING = (
-    *("meter", "meter_column", "time_column", "value_column", "time_format", "timezone", "unit"),
-    "decimal",
-    *("delimiter", "no_header"),
-)
 
 
 def run(arguments: Namespace) -> Exit:
     """Sanitize one input; say at the end what became of it."""
     config = settings(arguments)
     of_groups = _is_of_groups(arguments, config)
-    mapping = _mapping(arguments)
     key = _key(arguments, config)
     if arguments.ledger is None:
         _say("no --ledger: what is spent is forgotten at the end, so do this only once")
@@ -65,7 +56,7 @@ def run(arguments: Namespace) -> Exit:
             places,
             config,
             key,
-            mapping,
+            mapping_of(arguments, config),
             encoder_of(arguments.format, config.groups if of_groups else config.assigned),
             keep=arguments.at_end == "keep",
             by_meter=arguments.by_meter,
@@ -79,15 +70,20 @@ def run(arguments: Namespace) -> Exit:
             if job.totals != Totals():
                 _say(job.totals.words())
             raise
+        except InvalidSetting as refused:
+            named = refused.field.startswith("input.") and written_as(arguments)
+            field = option_of(refused.field) if named else refused.field
+            raise InvalidSetting(field, refused.problem, refused.instead) from None
     hints = _hints(job.totals, by_meter=arguments.by_meter)
+    sharing = _sharing(job.totals, job.steps.median, job.policies)
     warnings = (
         *advice.of_lateness(job.totals.late, job.totals.readings),
         *advice.of_unevenness(job.held),
         *advice.of_ids(job.lookalikes),
     )
-    for line in (job.totals.words(), *hints, *warnings):
+    for line in (job.totals.words(), *hints, *sharing, *warnings):
         _say(line)
-    return Exit.OK
+    return Exit.NOTHING if job.found_nothing else Exit.OK
 
 
 def _is_of_groups(arguments: Namespace, config: Config) -> bool:
@@ -133,31 +129,28 @@ def _hints(totals: Totals, *, by_meter: bool) -> Iterator[str]:
         yield "no window held enough readings; is --interval the time between two of them?"
 
 
+def _sharing(totals: Totals, step: int | None, policies: Sequence[Policy]) -> Iterator[str]:
+    """What to think of readings that share a slot with an earlier one, if they are many."""
+    interval = min(policy.interval for policy in policies)
+    if totals.duplicates * MANY_SHARE <= totals.seen:
+        return
+    first = f"{totals.duplicates} readings share a slot with an earlier one, and count for nothing"
+    if step is None or step >= interval:
+        yield f"{first}; does IN hold some twice?"
+        return
+    apart, slots = format_duration(step), format_duration(interval)
+    yield f"{first}: readings are {apart} apart (median), and slots {slots}: --interval {apart}"
+
+
+MANY_SHARE = 100
+"""One of so many readings is worth a word."""
 _REMEDIES: dict[str, str] = {
-    Reason.BAD_TIME: "compare --time-column and --time-format with it",
-    Reason.BAD_VALUE: "compare --value-column and --delimiter with it",
+    Reason.BAD_TIME: "compare --time-column, --time-format and --timezone with it",
+    Reason.BAD_VALUE: "compare --value-column with it, and of a table --delimiter",
+    Reason.WRONG_SHAPE: "compare --…-column with it, and of a table --delimiter and --no-header",
+    Reason.WRONG_UNIT: "say what values are: --unit, --kind; or --unit-column, if that is no unit",
     Reason.NO_GROUP: "compare the meter ids of --groups with it",
-    Reason.WRONG_SHAPE: "compare --delimiter and --no-header with it",
 }
-
-
-def _mapping(arguments: Namespace) -> TableOptions:
-    given = {name: value for name in MAPPING if (value := getattr(arguments, name)) is not None}
-    standard = Columns()
-    columns = Columns(
-        meter=given.get("meter_column", standard.meter),
-        time=tuple(given.get("time_column", standard.time)),
-        value=given.get("value_column", standard.value),
-        constant_meter=given.get("meter"),
-        delimiter=given.get("delimiter"),
-        header=not given.get("no_header", False),
-        kilo=given.get("unit") == "kW",
-        decimal_comma=given.get("decimal") == "comma",
-    )
-    zone = zone_of(given["timezone"]) if "timezone" in given else UTC
-    of_windows = {"timezone"} if windows_have_zone(arguments) else set()
-    times = TimeFormat(given.get("time_format", "iso"), zone)
-    return TableOptions(columns, times, bool(given.keys() - of_windows))
 
 
 def _places(arguments: Namespace, stack: ExitStack) -> Paths:

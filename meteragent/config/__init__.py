@@ -7,6 +7,7 @@ queries, policy, presets    what is released of which meters, and what somebody 
 choice      what of a policy is its preset's
 group       what is released of groups of homes, and what homes reserve for it
 budget      the account of a meter that has several policies
+input, recipes    how readings are written, and known formats by name
 kafka, model    all the other settings, and the whole
 tree        tables and settings, found by walking the models
 problems, load    TOML and environment -> `Config`, or every problem at once

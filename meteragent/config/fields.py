@@ -28,11 +28,8 @@ _SERVER = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s:/,\[\]]+):[0-9]{1,5}", re.ASCI
 _NAME = re.compile(r"[^\W_][\w .-]{0,99}")
 _HOST = re.compile(r"[A-Za-z0-9.:_-]{1,253}", re.ASCII)
 _TEXT = re.compile(r"[^\x00-\x1f\x7f]{1,255}")
+_TEXT_OR_NONE = re.compile(r"[^\x00-\x1f\x7f]{0,255}")
 _CREDENTIAL_NAME = re.compile(r"[\w.@-]{1,255}", re.ASCII)
-
-
-_OURS = {"size": "window", "costs": "queries"}
-"""The core's names -> those of the settings."""
 
 
 class Settings(BaseModel):
@@ -122,6 +119,28 @@ def _flag(field: str, value: object) -> bool:
     return said
 
 
+def _texts(field: str, value: object) -> tuple[str, ...]:
+    listed = value.split(",") if isinstance(value, str) else value
+    if not isinstance(listed, list | tuple) or not all(
+        isinstance(one, str) and _TEXT.fullmatch(one) for one in listed
+    ):
+        raise InvalidSetting(field, "is no list of texts", 'write for example ["a", "b"]')
+    return tuple(one.strip() for one in listed)
+
+
+def _named(field: str, value: object) -> dict[str, str]:
+    if isinstance(value, str):
+        pairs = [one.partition("=") for one in value.split(",") if one]
+        value = {name.strip(): path.strip() for name, _, path in pairs}
+    if not isinstance(value, dict) or not all(
+        isinstance(text, str) and _TEXT.fullmatch(text) for pair in value.items() for text in pair
+    ):
+        raise InvalidSetting(
+            field, "is no table of names and paths", 'write for example { a = "a.power" }'
+        )
+    return value
+
+
 _server = _matching(_SERVER, 'is not "host:port"', "kafka-1.example.net:9092")
 
 
@@ -166,6 +185,10 @@ TopicName = Annotated[str, _kind(_matching(_TOPIC, "is not a topic's name", "met
 Name = Annotated[str, _kind(_matching(_NAME, "is not a name", "household"))]
 Host = Annotated[str, _kind(_matching(_HOST, "is not a host or address", "127.0.0.1"))]
 Text = Annotated[str, _kind(_matching(_TEXT, "is not a text of one line", "meteragent"))]
+TextOrNone = Annotated[str, _kind(_matching(_TEXT_OR_NONE, "is not a text of one line", "unit"))]
+Texts = Annotated[tuple[str, ...], _kind(_texts)]
+Named = Annotated[dict[str, str], _kind(_named)]
+"""Names -> paths."""
 Flag = Annotated[bool, _kind(_flag)]
 Servers = Annotated[tuple[str, ...], _kind(_servers)]
 Port = Annotated[int, _kind(_whole(0, 65_535, 9108))]

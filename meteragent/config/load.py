@@ -19,13 +19,18 @@ from meteragent.errors import ConfigRefused, InvalidSetting
 Document = dict[str, Any]
 
 
-def load(file: Path, environ: Mapping[str, str]) -> Config:
+def load(file: Path, environ: Mapping[str, str], written: Document | None = None) -> Config:
     """The configuration in `file`, with what the environment sets instead.
 
     Paths are relative to the file. The `[[policy]]` tables are not the environment's to
-    change: what is promised to people stands in one place, where it can be reviewed.
+    change: what is promised to people stands in one place, where it can be reviewed. How the
+    input is `written` may be said beside a file that says nothing of it.
     """
-    return from_document(_read(file), file.parent, environ)
+    document = _read(file)
+    if written and "input" in document:
+        problem, instead = "is set beside [input] of the file", "write it there"
+        raise ConfigRefused([InvalidSetting(f"input.{n}", problem, instead) for n in written])
+    return from_document(document | ({"input": written} if written else {}), file.parent, environ)
 
 
 def from_document(document: Document, directory: Path, environ: Mapping[str, str]) -> Config:

@@ -21,15 +21,18 @@ from meteragent.config.fields import (
     Settings,
     SomeTime,
     Text,
+    found_by,
     refuse,
     setting,
 )
 from meteragent.config.group import GroupSettings, reserve_of, reserved, unlike
+from meteragent.config.input import Input
 from meteragent.config.kafka import Kafka
 from meteragent.config.policy import PolicySettings
 from meteragent.config.secrets import once, pair, text_of
 from meteragent.errors import ConfigRefused, InvalidSetting, KeyRefused
 from meteragent.explain.guarantee import Guarantee
+from meteragent.formats.mapping import Mapping
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.members import Reserve
 from meteragent.privacy.policy import Policy
@@ -162,6 +165,7 @@ class Config(Settings):
 
     agent: AgentSettings = setting("", "[agent]", default={})
     kafka: Kafka = setting("", "[kafka]", default={})
+    input: Input = setting("", "[input]", default={})
     http: Http = setting("", "[http]", default={})
     log: Log = setting("", "[log]", default={})
     budget: Budget | None = setting("", "[budget]", default=None)
@@ -182,6 +186,11 @@ class Config(Settings):
     def policies(self) -> tuple[Policy, ...]:
         """The policies alone, in the same order."""
         return tuple(one.policy for one in self.assigned)
+
+    @cached_property
+    def mapping(self) -> Mapping:
+        """Where the input says what, and what it means."""
+        return self.input.mapping({p.name: p.interval for p in (*self.policy, *self.group)})
 
     @cached_property
     def groups(self) -> tuple[AssignedGroups, ...]:
@@ -229,6 +238,8 @@ class Config(Settings):
     def _is_coherent(self) -> "Config":
         refuse([*self._nothing(), *self._twins("policy"), *self._twins("group")])
         refuse([*self._astray(), *self._spelled_otherwise(), *self._too_long()])
+        found = found_by(lambda: self.mapping)
+        refuse([InvalidSetting(f"input.{e.field}", e.problem, e.instead) for e in found])
         policies = shared_out(self.budget, self.policy) if self.budget else self.policy
         groups = reserved(self.budget, self.group)
         kafka = self.kafka.with_outputs(self.outputs.values())

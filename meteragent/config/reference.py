@@ -2,6 +2,7 @@
 
 import json
 from inspect import cleandoc
+from itertools import starmap
 from typing import Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -10,6 +11,7 @@ from meteragent.config.fields import CREDENTIAL, Settings
 from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import Preset, presets
 from meteragent.config.queries import AskedQuery
+from meteragent.config.recipes import Recipe, recipes
 from meteragent.config.tree import Path, is_secret, table_in, tables, variable
 
 _INTRODUCTION = f"""
@@ -34,13 +36,31 @@ evidence is for a preset's own settings.
 """
 
 
+_RECIPES = """
+## Formats
+
+What `[input]` takes as its `format`: each sets what is under its name in `config/recipes.toml`, and
+asks for what it cannot know. Documents that are not lines, such as arrays of JSON, NEM12 or Green
+Button's XML, are made lines of by `meteragent convert`.
+
+| format | | needs | documented at |
+|---|---|---|---|
+"""
+
+
 def reference() -> str:
     """All settings as Markdown."""
     parts = [_INTRODUCTION.strip()]
     for path, table in tables():
         parts += [f"## {_heading(path, table)}", cleandoc(table.__doc__ or ""), _rows(path, table)]
+    parts += [_RECIPES.strip() + "\n" + "\n".join(starmap(_recipe, recipes().items()))]
     parts += [_PRESETS.strip(), *(_preset(name, one) for name, one in presets().items())]
     return "\n\n".join(parts) + "\n"
+
+
+def _recipe(name: str, recipe: Recipe) -> str:
+    needs = ", ".join(f"`{need}`" for need in recipe.needs)
+    return f"| `{name}` | {recipe.about} | {needs} | {recipe.source} |"
 
 
 def _preset(name: str, preset: Preset) -> str:

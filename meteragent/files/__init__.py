@@ -3,6 +3,9 @@
 source      a file, gzip or pipe -> blocks of whole lines, which `formats.lines` makes columns of
 ledger_tables, ledger    accounts, how far each input and output has come: one SQLite transaction
 sink        releases and rejects -> files or standard output
+documents   what cannot be read line by line -> lines
+fields, guess    what an input probably says
+steps       how far apart readings are
 totals, progress    what became of readings, and how far a job is
 job         the loop: what was written and what was paid become true together
 members, group_job    who is in which group, and the same loop for groups of homes

@@ -24,9 +24,11 @@ from meteragent.files.ledger import Resume, SqliteLedger
 from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Sink
 from meteragent.files.source import LineBlock, Source
+from meteragent.files.steps import Steps
 from meteragent.formats.forms import ReleaseEncoder
 from meteragent.formats.json_one import LATEST
-from meteragent.formats.lines import LineReader, TableOptions, decoder_of
+from meteragent.formats.lines import LineReader, decoder_of
+from meteragent.formats.mapping import Mapping
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.members import Membership
 from meteragent.privacy.policy import Policy
@@ -57,7 +59,7 @@ class Job:
         places: Paths,
         config: Config,
         key: NoiseKey,
-        mapping: TableOptions,
+        mapping: Mapping,
         encoder: ReleaseEncoder,
         *,
         keep: bool = False,
@@ -97,9 +99,10 @@ class Job:
         self._lines: LineReader | None = None
         self.held: Counter[int] = Counter()
         """How many windows of this run hold which percent of their slots."""
+        self.steps = Steps()
         self._accounts: dict[str, bytes] = {}
         self._committed_at = time.monotonic()
-        self._before = 0
+        self._before = self._seen = self._rejected = 0
         self._heard = 0
 
     def run(self) -> None:
@@ -122,6 +125,12 @@ class Job:
             raise
         if self._pipeline is not None:
             self._end(self._pipeline)
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether this run had lines, and not one of them was good."""
+        rejected = self.totals.rejects.total() > self._rejected
+        return rejected and self.totals.seen == self._seen
 
     @property
     def policies(self) -> Sequence[Policy]:
@@ -152,7 +161,9 @@ class Job:
         self._heard = int(self._wall() * 1000)
         block = block.since(max(self._standing.position.offset, self._lines.header_lines))
         if block.lines:
-            self._write(pipeline.feed(self._lines.decode(block.text, block.first)))
+            readings = self._lines.decode(block.text, block.first)
+            self.steps.look(readings)
+            self._write(pipeline.feed(readings))
             self._count(pipeline)
         if self._progress is not None:
             self._progress.show(self._source.consumed, self.totals.readings - self._before)
@@ -168,6 +179,7 @@ class Job:
             self._say(f"{self._source.shown}: begins otherwise than before: read from its start")
         self.totals = self._standing.totals
         self._before = self.totals.readings
+        self._seen, self._rejected = self.totals.seen, self.totals.rejects.total()
         self._pipeline = self._built(self._standing.position)
         return self._pipeline
 

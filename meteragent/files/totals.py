@@ -15,6 +15,7 @@ class Totals:
     readings: int = 0
     late: int = 0
     duplicates: int = 0
+    """Readings whose slot held one already."""
     released: int = 0
     """Windows of which everything was released."""
     withheld: Counter[str] = field(default_factory=Counter)
@@ -38,6 +39,11 @@ class Totals:
         self.released += len(releases.meters) - reasons.total()
         self.withheld.update({str(reason): count for reason, count in reasons.items()})
 
+    @property
+    def seen(self) -> int:
+        """Readings that were good, whatever became of them."""
+        return self.readings + self.late + self.duplicates
+
     def to_json(self) -> str:
         """As it is kept in the ledger."""
         return json.dumps({name: getattr(self, name) for name in self.__slots__}, sort_keys=True)
@@ -57,7 +63,7 @@ class Totals:
             f"{self.released} windows released",
             f"{self.withheld.total()} withheld{_by_reason(self.withheld)}",
             f"{self.late} late",
-            f"{self.duplicates} duplicates",
+            f"{self.duplicates} sharing a slot",
             f"{self.rejects.total()} lines rejected{_by_reason(self.rejects, self.first_lines)}",
         ]
         return ", ".join(parts)

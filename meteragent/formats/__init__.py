@@ -5,7 +5,10 @@ json_one    what one record means
 json_many   many records parsed together, wherever nothing is unusual
 decoder     a batch of messages -> columns, by these two
 times       times as exports write them
-csv_header, csv_rows    lines of CSV -> columns
+quantity    units of power and energy -> watts, exactly
+mapping     where other documents and tables say what, and what they mean
+mapped_one, mapped    documents of any shape -> columns, as a mapping says
+csv_header, csv_beside, csv_rows    lines of CSV -> columns
 fast        the same, most of it by a wheel in Rust that is used where it is installed
 lines       blocks of lines -> columns, whatever the lines are
 encoder     releases -> JSON

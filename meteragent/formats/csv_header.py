@@ -21,8 +21,13 @@ class Columns:
     delimiter: str | None = None
     """By default the first of tab, `;` and `,` that the first line holds."""
     header: bool = True
-    kilo: bool = False
-    """Whether values are in kW."""
+    account: str | None = None
+    """Of whose home it is, whatever meter hangs there."""
+    quality: str | None = None
+    unit: str | None = "unit"
+    """Of what the values are in, if there is such a column."""
+    skip_lines: int = 0
+    """How many lines come before the table."""
     decimal_comma: bool = False
     """Whether values are written as `1.234,5` and not as `1,234.5`."""
 

@@ -8,16 +8,18 @@ Either way a row is a reading or a reject by its own bytes alone.
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from math import inf, isfinite
+from math import inf, isfinite, isinf, nan
 from typing import NamedTuple
 
 import numpy as np
 
 from meteragent.errors import InputDamaged, InvalidSetting
+from meteragent.formats.csv_beside import Beside, Column, refuse_another_unit
 from meteragent.formats.csv_header import Columns, Finder
 from meteragent.formats.json_one import CONTROL, LATEST, LONGEST_METER, BadRecord, is_too_large
+from meteragent.formats.mapping import NOTHING_READ, Meaning
 from meteragent.formats.times import TimeFormat
 from meteragent.privacy.arrays import Integers
 from meteragent.stream.readings import Readings, Reason, Reject
@@ -29,7 +31,6 @@ STRETCH = 2**18
 MOST_NAMES = 2**17
 """Meter ids that are remembered as good."""
 
-_LARGEST = np.finfo(np.float64).max
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:([,' \u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*(?:\.[0-9]*)?")
 """Thousands apart: who reads only numbers below them tells in his rejects when a home drew more."""
@@ -43,7 +44,14 @@ _CONTROLS = re.compile(f"[{CONTROL}]")
 class Table:
     """Reads the rows of one table."""
 
-    def __init__(self, source: str, first_line: bytes, columns: Columns, times: TimeFormat) -> None:
+    def __init__(
+        self,
+        source: str,
+        first_line: bytes,
+        columns: Columns,
+        times: TimeFormat,
+        meaning: Meaning | None = None,
+    ) -> None:
         """Find the columns. InputDamaged: the first line does not have one of them."""
         text = first_line.decode("utf-8", "surrogateescape")
         self._delimiter = columns.delimiter_of(text)
@@ -59,7 +67,9 @@ class Table:
             self._meter = -1
         self._time = [find("--time-column", name) for name in columns.time]
         self._value = find("--value-column", columns.value)
-        self._needed = max(self._meter, self._value, *self._time) + 1
+        self._meaning = meaning or Meaning()
+        self._beside = Beside(find, columns, self._meaning)
+        self._needed = max(self._meter, self._value, *self._time, self._beside.last) + 1
         if self._needed > self._width:
             raise InputDamaged(
                 source,
@@ -67,8 +77,9 @@ class Table:
                 f"has {self._width} columns, not {self._needed}",
                 "compare --delimiter with the file",
             )
-        self.header_lines = int(columns.header)
-        self._factor = 1000.0 if columns.kilo else 1.0
+        if columns.header:
+            refuse_another_unit(names[self._value], self._meaning.quantity)
+        self.header_lines = columns.skip_lines + int(columns.header)
         self._comma = columns.decimal_comma
         self._time_format = times
         self._names: dict[bytes, str] = {}
@@ -80,8 +91,7 @@ class Table:
         total = self._decode(text, first, stretches, rejects)
         meters, offsets, times, watts = zip(*stretches, strict=True) if stretches else _NOTHING
         lines = np.array([*chain.from_iterable(offsets)], dtype=np.int64)
-        with np.errstate(over="ignore"):  # what is no float any more becomes the largest one
-            scaled = np.array([*chain.from_iterable(watts)], dtype=np.float64) * self._factor
+        values = np.array([*chain.from_iterable(watts)], dtype=np.float64)
         return Readings(
             meters=[*chain.from_iterable(meters)],
             offsets=lines,
@@ -89,7 +99,7 @@ class Table:
             counts=np.ones(len(lines), dtype=np.int64),
             starts=np.concatenate([*times, np.empty(0, dtype=np.int64)]),
             intervals=np.ones(len(lines), dtype=np.int64),
-            watts=np.clip(scaled, -_LARGEST, _LARGEST),
+            watts=self._meaning.quantity.watts(values),
             rejects=rejects,
             next_offset=first + total,
         )
@@ -119,17 +129,13 @@ class Table:
         if column is None:
             return None
         meters = self._meters(column, count)
-        times = self._time_format.column(
-            [*map(b" ".join, zip(*map(column, self._time), strict=True))]
-            if len(self._time) > 1
-            else column(self._time[0])
-        )
+        times = self._times(column)
         watts = self._floats(column(self._value))
-        if meters is None or times is None or watts is None:
+        if meters is None or times is None or watts is None or not self._beside.is_plain(column):
             return None
         return _Rows(meters, range(first, first + count), times, watts)
 
-    def _unquoted(self, text: bytes, count: int) -> "_Column | None":
+    def _unquoted(self, text: bytes, count: int) -> Column | None:
         """The columns, if every row has its fields, and no more."""
         delimiter, width = self._delimiter.encode(), self._width
         fields = text.replace(b"\n", delimiter + b"\n").split(delimiter)
@@ -138,7 +144,7 @@ class Table:
             return None
         return lambda index: fields[index::width] if index else firsts[:-1]
 
-    def _quoted(self, text: bytes, count: int) -> "_Column | None":
+    def _quoted(self, text: bytes, count: int) -> Column | None:
         """The same, if some fields are in quotes."""
         lines = text.decode("utf-8", "surrogateescape").split("\n")[:-1]
         try:
@@ -150,10 +156,22 @@ class Table:
         columns = [*zip(*rows, strict=True)]
         return lambda index: [x.encode("utf-8", "surrogateescape") for x in columns[index]]
 
-    def _meters(self, column: "_Column", count: int) -> list[str] | None:
-        if self._constant is not None:
+    def _times(self, column: Column) -> Integers | None:
+        parts = [column(index) for index in self._time]
+        texts = [*map(b" ".join, zip(*parts, strict=True))] if len(parts) > 1 else parts[0]
+        times = self._time_format.column(texts)
+        if times is None or not self._meaning.earlier:
+            return times
+        times = times - self._meaning.earlier
+        return None if int(times.min()) < 0 else times
+
+    def _meters(self, column: Column, count: int) -> list[str] | None:
+        if self._beside.account >= 0:
+            names = column(self._beside.account)
+        elif self._constant is not None:
             return [self._constant] * count
-        names = column(self._meter)
+        else:
+            names = column(self._meter)
         try:
             return [*map(self._names.__getitem__, names)]
         except KeyError:
@@ -197,38 +215,52 @@ class Table:
         if len(fields) < self._needed:
             raise BadRecord(Reason.WRONG_SHAPE)
         fields = [field.strip(_BLANK) for field in fields]
+        meter, time = self._meter_of(fields), self._time_of(fields)
+        value = self._number(fields[self._value])
+        if isinf(value):
+            raise BadRecord(Reason.BAD_VALUE)
+        return meter, time, nan if self._beside.is_absent(fields) else value
+
+    def _meter_of(self, fields: list[str]) -> str:
         meter = fields[self._meter] if self._constant is None else self._constant
+        if self._beside.account >= 0 and fields[self._beside.account]:
+            meter = fields[self._beside.account]
         if _ESCAPED.search(meter):
             raise BadRecord(Reason.NOT_UTF8)
         if not _is_meter(meter):
             raise BadRecord(Reason.BAD_METER)
+        return meter
+
+    def _time_of(self, fields: list[str]) -> int:
         try:
             time = self._time_format.one(" ".join(fields[index] for index in self._time))
         except (ValueError, OverflowError):
             raise BadRecord(Reason.BAD_TIME) from None
-        value = self._number(fields[self._value])
-        if not isfinite(value):
-            raise BadRecord(Reason.BAD_VALUE)
-        return meter, time, value
+        if time < self._meaning.earlier:
+            raise BadRecord(Reason.BAD_TIME)
+        return time - self._meaning.earlier
 
     def _floats(self, texts: list[bytes]) -> list[float] | None:
-        """What each text means, if all are finite numbers."""
+        """What each text means, if all are numbers, or say that there is none."""
         values = None if self._comma else _plain_floats(texts)
-        if values is None:
+        if values is None or not isfinite(sum(values)):
             values = [self._number(text.decode("utf-8", "replace").strip(_BLANK)) for text in texts]
-        return values if isfinite(sum(values)) else None
+        return None if any(map(isinf, values)) else values
 
     def _number(self, text: str) -> float:
-        """What a value means, or infinity. InvalidSetting: the file writes its numbers otherwise.
+        """What a value means: NaN if there is none, infinity if it is no number.
 
-        Why all of the file is refused then: rows that are rejected one by one would tell which
-        readings have a fraction, or how large they are.
+        InvalidSetting: the file writes its numbers otherwise. Why all of it is refused then: rows
+        that are rejected one by one would tell which readings have a fraction, or how large they
+        are.
         """
         plain = text.translate(_SWAPPED) if self._comma else text
         if _NUMBER.fullmatch(plain):
             return float(plain)
         if grouped := _GROUPED.fullmatch(plain):
             return float(plain.replace(grouped[1], ""))
+        if text.lower() in NOTHING_READ:
+            return nan
         if _COMMAS.fullmatch(plain):
             problem = "is not the file's: a value groups its digits otherwise"
             instead = f"write --decimal {'point' if self._comma else 'comma'}"
@@ -239,9 +271,6 @@ class Table:
         if '"' not in line:
             return line.split(self._delimiter)
         return next(csv.reader([line], delimiter=self._delimiter, strict=True))
-
-
-_Column = Callable[[int], list[bytes]]
 
 
 class _Rows(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 
 from meteragent.formats.forms import Numbers, Payloads
 from meteragent.formats.json_many import Runs, packed, runs, together
-from meteragent.formats.json_one import MOST_BYTES, BadRecord, Fields, is_too_large, judge
+from meteragent.formats.json_one import MOST_BYTES, BadRecord, is_too_large, judge
 from meteragent.privacy.arrays import Integers
 from meteragent.stream.readings import Readings, Reason, Reject
 
@@ -54,17 +54,19 @@ class Decoder:
         records = []
         for index, message in enumerate(messages, first):
             try:
-                records.append(self._judged(message))
+                records.append(judge(complete(message, self.max_bytes)))
             except BadRecord as why:
                 refused[index] = why.reason
         return runs(records)
 
-    def _judged(self, message: bytes | None) -> Fields:
-        if not message:
-            raise BadRecord(Reason.EMPTY)
-        if is_too_large(message, self.max_bytes):
-            raise BadRecord(Reason.TOO_LARGE)
-        return judge(message)
+
+def complete(message: bytes | None, most: int) -> bytes:
+    """The same message. BadRecord: there is none, or it is not worth parsing."""
+    if not message:
+        raise BadRecord(Reason.EMPTY)
+    if is_too_large(message, most):
+        raise BadRecord(Reason.TOO_LARGE)
+    return message
 
 
 def _integers(numbers: bytes) -> Integers:

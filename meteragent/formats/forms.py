@@ -1,8 +1,8 @@
 """What a format has to do.
 
-A new one is a module beside this one and the line that chooses it: of messages and of what is
-written to Kafka in `kafka.handover.Shared`, of lines in `lines.decoder_of`, of the files that
-are written in `commands.arguments.OUTPUTS`.
+A new one is a module beside this one and the line that chooses it: of messages in
+`mapped.message_decoder`, of lines in `lines.decoder_of`, of what is written to Kafka in
+`kafka.handover.Shared`, of the files that are written in `commands.arguments.OUTPUTS`.
 """
 
 from collections.abc import Sequence
@@ -27,9 +27,9 @@ class MessageDecoder(Protocol):
     def decode(self, values: Payloads, offsets: Numbers, timestamps: Numbers) -> Readings:
         """The columns of a batch.
 
-        Precondition: at least one message; offsets ascend. Postcondition: each is one run or one
-        reject, in order, and which of them depends on its own bytes alone: any split of the
-        batch gives the same columns.
+        Precondition: at least one message; offsets ascend. Postcondition: each is one run or
+        several, or one reject, in order, and which of them depends on its own bytes alone: any
+        split of the batch gives the same columns.
         """
 
 

@@ -184,13 +184,14 @@ def _faults(error: ValidationError) -> dict[str, str]:
 def _reason(message: bytes, faults: dict[str, str]) -> Reason:
     field, fault = next(iter(faults.items()))
     if fault == "json_invalid":
-        return Reason.NOT_JSON if _is_utf8(message) else Reason.NOT_UTF8
+        return Reason.NOT_JSON if is_utf8(message) else Reason.NOT_UTF8
     if fault == "dict_type" or "missing" in faults.values():
         return Reason.WRONG_SHAPE
     return _FAULTS[field]
 
 
-def _is_utf8(message: bytes) -> bool:
+def is_utf8(message: bytes) -> bool:
+    """Whether it is text at all."""
     try:
         message.decode()
     except UnicodeDecodeError:

@@ -1,16 +1,17 @@
 """Blocks of lines -> columns, whatever the lines are."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import UTC
 from typing import Protocol
 
 import numpy as np
 
-from meteragent.errors import InputDamaged, InvalidSetting
-from meteragent.formats.csv_header import Columns
+from meteragent.errors import InputDamaged
 from meteragent.formats.csv_rows import Table
-from meteragent.formats.decoder import Decoder
 from meteragent.formats.fast import reader_for
 from meteragent.formats.json_one import LATEST
+from meteragent.formats.mapped import message_decoder
+from meteragent.formats.mapping import Mapping
 from meteragent.formats.times import TimeFormat
 from meteragent.stream.readings import Readings
 
@@ -27,12 +28,12 @@ class LineReader(Protocol):
 
 
 class JsonLines:
-    """JSON lines: a reading or an interval block on each, as in Kafka's messages."""
+    """JSON lines: on each what is in one of Kafka's messages."""
 
     header_lines = 0
 
-    def __init__(self) -> None:
-        self._decoder = Decoder()
+    def __init__(self, mapping: Mapping) -> None:
+        self._decoder = message_decoder(mapping)
         self._fast = reader_for(self._decoder)
 
     def decode(self, text: bytes, first: int) -> Readings:
@@ -55,30 +56,28 @@ class JsonLines:
         return replace(readings, next_offset=after)
 
 
-@dataclass(frozen=True, slots=True)
-class TableOptions:
-    """How tables are to be read; `given` if the user says so, and thus expects a table."""
-
-    columns: Columns
-    times: TimeFormat
-    given: bool
+_DOCUMENTS = {b"[": "a JSON array", b"<": "XML", b"/": "a telegram", b"100,NEM12": "NEM12"}
+"""How documents begin that are to be converted before."""
 
 
-def decoder_of(source: str, text: bytes, mapping: TableOptions) -> LineReader:
+def refuse_documents(source: str, text: bytes) -> None:
+    """InputDamaged: an input that begins so is a document, and not one by lines."""
+    begin = text.lstrip()[:16]
+    for sign, what in _DOCUMENTS.items():
+        if begin.startswith(sign):
+            instead = "meteragent convert IN | meteragent sanitize - …"
+            raise InputDamaged(source, 1, f"is {what}, which is not read by lines", instead)
+
+
+def decoder_of(source: str, text: bytes, mapping: Mapping) -> LineReader:
     """What reads an input that begins with these lines."""
-    first = text.lstrip()[:1]
-    if first == b"[":
-        raise InputDamaged(source, 1, "is a JSON array", "write each of its objects on a line")
-    if first != b"{":
-        return Table(source, text.partition(b"\n")[0], mapping.columns, mapping.times)
-    if mapping.given:
-        raise InvalidSetting(
-            "--meter, --…-column, --time-format, --timezone, --unit, --decimal, --delimiter, "
-            "--no-header",
-            "have no effect on JSON lines",
-            "leave them out",
-        )
-    return JsonLines()
+    refuse_documents(source, text)
+    if text.lstrip()[:1] == b"{":
+        return JsonLines(mapping)
+    lines, skipped = text.split(b"\n"), mapping.columns.skip_lines
+    times = TimeFormat(mapping.time_format, mapping.zone or UTC, at_ends=mapping.at_ends)
+    header = lines[skipped] if skipped < len(lines) else b""
+    return Table(source, header, mapping.columns, times, mapping.meaning)
 
 
 def _nothing(next_offset: int) -> Readings:

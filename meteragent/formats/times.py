@@ -2,7 +2,9 @@
 
 A format is `iso` (RFC 3339, the zone and the seconds may be missing), `unix` (seconds),
 `unix_ms`, or a pattern such as `%d/%m/%Y %H:%M:%S`. Local times are of one zone; of an hour
-that the clock shows twice, the first is meant.
+that the clock shows twice, the first is meant. `auto` is `iso`, or a number that can be but one
+thing: seconds, milliseconds, … since the epoch between 2001 and 2033, which no date in figures
+(`20240131`, `202401311545`) is as long as.
 
 Whole columns are read at once where all their times have the same width; `one` is what they
 mean, time by time.
@@ -26,6 +28,10 @@ _NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - local times have no zone y
 _MILLISECOND = timedelta(milliseconds=1)
 _QUARTER = 15 * 60_000  # clocks change at quarters of an hour
 _SECONDS = {"unix": 1000, "unix_ms": 1}
+_SAID_BY_SIZE = (10**9, 10**12, 10**15, 10**18)
+"""Of seconds, milliseconds, microseconds and nanoseconds, each up to its double."""
+_MIDNIGHT = re.compile(r"(?<![0-9])24(:00(?::00)?)(?![0-9:.])")
+_DAY = timedelta(days=1)
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?")
 _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}"
@@ -43,29 +49,40 @@ def zone_of(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise InvalidSetting(
-            "--timezone", "is no known time zone", 'write for example "Europe/Paris"'
+            "timezone", "is no known time zone", 'write for example "Europe/Paris"'
         ) from None
 
 
 class TimeFormat:
     """Reads times of one format."""
 
-    def __init__(self, form: str = "iso", zone: tzinfo = UTC) -> None:
-        if form not in {"iso", *_SECONDS} and "%" not in form:
+    def __init__(
+        self, form: str = "iso", zone: tzinfo | None = UTC, *, at_ends: bool = False
+    ) -> None:
+        """Of which `zone` local times are; without one, there are none.
+
+        `at_ends`: they may be the end of a day, 24:00.
+        """
+        if form not in {"auto", "iso", *_SECONDS} and "%" not in form:
             raise InvalidSetting(
-                "--time-format",
+                "time_format",
                 "is no format of times",
-                'write iso, unix, unix_ms or a pattern such as "%d/%m/%Y %H:%M:%S"',
+                'write auto, iso, unix, unix_ms or a pattern such as "%d/%m/%Y %H:%M:%S"',
             )
         self._form = form
         self._zone = zone
+        self._at_ends = at_ends
         self._offsets: dict[int, int] = {}
         self._layout = _layout(form) if "%" in form else None
 
     def column(self, texts: Sequence[bytes]) -> Integers | None:
         """All of them, or None if they are not surely what `one` would say of each."""
+        in_figures = self._form == "auto" and texts[0].strip().isdigit()
         try:
-            times = self._numbers(texts) if self._form in _SECONDS else self._calendar(texts)
+            if in_figures or self._form in _SECONDS:
+                times = self._numbers(texts)
+            else:
+                times = self._calendar(texts)
         except (ValueError, OverflowError):
             return None
         if times is None or times.min() < 0 or times.max() > LATEST:
@@ -84,29 +101,55 @@ class TimeFormat:
             if not _NUMBER.fullmatch(text):
                 raise ValueError("not a number")
             return Fraction(text) * _SECONDS[self._form] // 1
-        if self._form == "iso":
-            if not _ISO.fullmatch(text):
-                raise ValueError("not ISO")
-            moment = datetime.fromisoformat(text)
-        else:
-            moment = datetime.strptime(text, self._form)  # noqa: DTZ007 - the next line says where
+        if self._form == "auto" and _NUMBER.fullmatch(text):
+            return _by_size(Fraction(text))
+        after = timedelta()
+        if self._at_ends and _MIDNIGHT.search(text):
+            text, after = _MIDNIGHT.sub(r"00\1", text), _DAY
+        moment = self._moment(text) + after
         if moment.tzinfo is None:
+            if self._zone is None:
+                raise ValueError("of no zone")
             moment = moment.replace(tzinfo=self._zone)
         return (moment - _EPOCH) // _MILLISECOND
+
+    def _moment(self, text: str) -> datetime:
+        if self._form not in {"iso", "auto"}:
+            return datetime.strptime(text, self._form)  # noqa: DTZ007 - `_one` knows its zone
+        if not _ISO.fullmatch(text):
+            raise ValueError("not ISO")
+        return datetime.fromisoformat(text)
+
+    def figures(self, numbers: Sequence[int]) -> Integers | None:
+        """What numbers mean, or None if they are not surely what `one` would say of each."""
+        try:
+            times = np.array(numbers, dtype=np.int64)
+        except OverflowError:
+            return None
+        if self._form != "auto":
+            return times * _SECONDS[self._form] if self._form in _SECONDS else None
+        low, high = int(times.min()), int(times.max())
+        least = next((size for size in _SAID_BY_SIZE if size <= low and high < 2 * size), None)
+        if least is None:
+            return None
+        return times // (least // 10**12) if least >= 10**12 else times * 1000
 
     def _numbers(self, texts: Sequence[bytes]) -> Integers | None:
         if b"_" in b"".join(texts):
             return None
-        return np.array(list(map(int, texts)), dtype=np.int64) * _SECONDS[self._form]
+        return self.figures(list(map(int, texts)))
 
     def _calendar(self, texts: Sequence[bytes]) -> Integers | None:
-        layout = self._layout or (_iso_layout(texts[0]) if self._form == "iso" else None)
+        written = self._form in {"iso", "auto"}
+        layout = self._layout or (_iso_layout(texts[0]) if written else None)
         if layout is None or set(map(len, texts)) != {layout.width}:
             return None
         characters = np.frombuffer(b"".join(texts), dtype=np.uint8).reshape(-1, layout.width)
         times = layout.read(np.ascontiguousarray(characters.T))
         if times is None or layout.zoned:
             return times
+        if self._zone is None:
+            return None
         return times if self._zone is UTC else times - self._offsets_at(times)
 
     def _offsets_at(self, local: Integers) -> Integers:
@@ -123,6 +166,14 @@ class TimeFormat:
             ahead = local.replace(tzinfo=self._zone) - _EPOCH
             offset = self._offsets[quarter] = quarter * _QUARTER - ahead // _MILLISECOND
         return offset
+
+
+def _by_size(number: Fraction) -> int:
+    """Milliseconds of a number of seconds, milliseconds, … as large as today's are."""
+    for size in _SAID_BY_SIZE:
+        if size <= number < 2 * size:
+            return number * 1000 / (size // 10**9) // 1
+    raise ValueError("of no size that says what it is")
 
 
 class _TimeLayout:

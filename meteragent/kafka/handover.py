@@ -9,9 +9,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
 from meteragent.config import Config
-from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
+from meteragent.formats.mapped import message_decoder
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.loop import Clock
@@ -45,8 +45,12 @@ class Shared:
     lasting: Mapping[str, int] = field(default_factory=dict)
     """Output -> for how many milliseconds it keeps releases, where it does not for ever."""
     wall: Clock = time.time
-    decoder: MessageDecoder = field(default_factory=Decoder)
     encoder: ReleaseEncoder = field(default_factory=Encoder)
+
+    @cached_property
+    def decoder(self) -> MessageDecoder:
+        """What reads messages, as the configuration's input says."""
+        return message_decoder(self.config.mapping)
 
     @cached_property
     def claim(self) -> Claim:

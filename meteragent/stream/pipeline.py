@@ -125,7 +125,8 @@ class Pipeline:
         return windows > PANES_AT_ONCE
 
     def _feed_at_once(self, readings: Readings, *, leaps: bool) -> Iterator[Step]:
-        again = readings.next_offset <= self._known_until
+        last = max([readings.next_offset - 1, *readings.offsets[-1:].tolist()])  # it may be torn
+        again = last < self._known_until
         counts = Counts() if again else self.counts
         counts.rejects += readings.rejects
         most = self._trail.note(readings)

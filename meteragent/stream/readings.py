@@ -38,6 +38,10 @@ class Reason(StrEnum):
     """A value is no finite number, or a block holds no value, or more than 100,000."""
     BAD_UNIT = "bad_unit"
     """Neither W nor kW."""
+    WRONG_UNIT = "wrong_unit"
+    """It says another unit than the one that `[input]` says its values are in."""
+    BAD_QUALITY = "bad_quality"
+    """Its quality is one of those that `[input]` rejects."""
     FUTURE = "future"
     """Further ahead of the record's own timestamp than `max_skew`."""
     NO_POLICY = "no_policy"
@@ -141,7 +145,17 @@ class Readings:
 
     def halves(self) -> Iterator["Readings"]:
         """The first half of the runs, and the others. Precondition: there are two or more."""
-        return self.split(int(self.offsets[len(self.offsets) // 2]))
+        middle, first = len(self.offsets) // 2, int(self.offsets[0])
+        if first < self.offsets[-1]:  # a record of several runs stays whole
+            middle = max(middle, int(np.searchsorted(self.offsets, first, "right")))
+            return self.split(int(self.offsets[middle]))
+        return self._torn(middle)
+
+    def _torn(self, run: int) -> Iterator["Readings"]:
+        """One record of several runs, in two."""
+        before = np.arange(len(self.offsets)) < run
+        yield self.chosen(before, self.rejects, int(self.offsets[0]))
+        yield self.chosen(~before, [], self.next_offset)
 
     def split(self, offset: int) -> Iterator["Readings"]:
         """What stands before an offset, and what from it on; whole if there is only one."""

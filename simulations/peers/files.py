@@ -31,10 +31,9 @@ from meteragent.files.ledger import SqliteLedger
 from meteragent.files.sink import File
 from meteragent.files.source import Source
 from meteragent.formats import fast
-from meteragent.formats.csv_header import Columns
 from meteragent.formats.encoder import Encoder
-from meteragent.formats.lines import TableOptions, decoder_of
-from meteragent.formats.times import TimeFormat
+from meteragent.formats.lines import decoder_of
+from meteragent.formats.mapping import Mapping
 from meteragent.privacy.entropy import KEY_BYTES, NoiseKey
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ POLICY = {
     "epsilon": "1",
     "budget": "192",
 }
-MAPPING = TableOptions(Columns(), TimeFormat("unix_ms"), given=False)
+MAPPING = Mapping(time_format="unix_ms")
 
 
 @dataclass(frozen=True)

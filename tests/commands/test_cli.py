@@ -203,6 +203,7 @@ def test_codes_are_what_scripts_have_learnt() -> None:
         "LOST": 10,
         "OWNER": 11,
         "SUPERSEDED": 12,
+        "NOTHING": 13,
         "INTERRUPTED": 130,
         "PIPE": 141,
     }

@@ -108,12 +108,12 @@ def test_beside_a_file_of_settings_it_is_of_times_alone(directory: Path, capsys:
         'interval = "15m"\nmaximum = "24kW"\nepsilon = "1"\nbudget = "9"\n'
     )
     assert main(["sanitize", "in.csv", "-o", "o", "-c", "agent.toml", *ZONED]) == Exit.OK
-    (directory / "in.jsonl").write_text(as_lines([datetime(2024, 6, 1, tzinfo=UTC)]))
-    said = "have no effect on JSON lines"
-    assert main(["sanitize", "in.jsonl", "-o", "p", "-c", "agent.toml", *ZONED]) != Exit.OK
-    assert said in capsys.readouterr().err
-    assert sanitize("in.jsonl", "-o", "q", "--window", "day", "--unit", "kW", *ZONED) != Exit.OK
-    assert said in capsys.readouterr().err
+    (directory / "in.jsonl").write_text('{"meter_id":"m","ts":"2024-06-01T00:00","value":900}\n')
+    assert main(["sanitize", "in.jsonl", "-o", "p", "-c", "agent.toml", *ZONED]) == Exit.OK
+    assert (directory / "p").read_bytes() == (directory / "o").read_bytes()
+    capsys.readouterr()
+    assert sanitize("in.jsonl", "-o", "q", "--window", "day", *ZONED) == Exit.NOTHING
+    assert "1 lines rejected (bad_time 1 from line 1)" in capsys.readouterr().err
 
 
 def test_a_month_that_comes_in_pieces_is_the_month(directory: Path) -> None:

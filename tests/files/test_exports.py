@@ -136,7 +136,7 @@ def expected(readings: Readings, interval: int) -> tuple[dict[int, dict[int, flo
             counts["double" if slot in slots else "taken"] += 1
             slots.setdefault(slot, watts)
     taken = f"{counts['taken']} readings, {len(windows)} windows released, 0 withheld"
-    return windows, f"{taken}, {counts['late']} late, {counts['double']} duplicates, 0 lines"
+    return windows, f"{taken}, {counts['late']} late, {counts['double']} sharing a slot, 0 lines"
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -13,10 +13,7 @@ from meteragent.files.job import Job, Paths
 from meteragent.files.ledger import SqliteLedger
 from meteragent.files.sink import Stream
 from meteragent.files.source import LINES, Source
-from meteragent.formats.csv_header import Columns
 from meteragent.formats.encoder import Encoder
-from meteragent.formats.lines import TableOptions
-from meteragent.formats.times import TimeFormat
 from tests.files.given import BEGIN
 from tests.given import KEY
 
@@ -43,8 +40,7 @@ class Nowhere(io.BytesIO):
 def job(path: Path, out: io.BytesIO, said: list[str]) -> Job:
     places = Paths(Source(str(path)), Stream(out), None, SqliteLedger())
     config = from_document({"policy": [dict(POLICY)]}, Path(), {})
-    mapping = TableOptions(Columns(), TimeFormat("unix_ms"), given=False)
-    return Job(places, config, KEY, mapping, Encoder(), say=said.append)
+    return Job(places, config, KEY, config.mapping, Encoder(), say=said.append)
 
 
 def run(path: Path, said: list[str]) -> tuple[Job, bytes]:

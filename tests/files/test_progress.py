@@ -60,12 +60,12 @@ def test_totals_tell_everything_by_its_reason() -> None:
     totals.count(Counts(tally, [Reject(9, Reason.BAD_TIME)]))
     assert totals.words() == (
         "20 readings, 7 windows released, 3 withheld (budget 2, coverage 1), 4 late, "
-        "6 duplicates, 3 lines rejected (bad_time 2 from line 5, not_json 1 from line 3)"
+        "6 sharing a slot, 3 lines rejected (bad_time 2 from line 5, not_json 1 from line 3)"
     )
     assert Totals.from_json(totals.to_json()) == totals
 
 
 def test_nothing_is_told_of_nothing() -> None:
     assert Totals().words() == (
-        "0 readings, 0 windows released, 0 withheld, 0 late, 0 duplicates, 0 lines rejected"
+        "0 readings, 0 windows released, 0 withheld, 0 late, 0 sharing a slot, 0 lines rejected"
     )

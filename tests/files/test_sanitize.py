@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 import pytest
 
 from meteragent.cli import main
-from meteragent.commands.arguments import POLICY
+from meteragent.commands.arguments import MAPPING, POLICY
 from meteragent.commands.exit_codes import Exit
 from meteragent.commands.parser import parser
-from meteragent.commands.sanitize import MAPPING
 from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import presets
 from meteragent.files.job import Job
@@ -262,7 +261,7 @@ def test_what_became_of_every_line_is_told(directory: Path, capsys: Said) -> Non
     assert sanitize("in.jsonl", *OUT, *LEDGER, "--rejects", "bad.jsonl") == Exit.OK
     assert capsys.readouterr().err.startswith(
         "meteragent: 2 readings, 0 windows released, 2 withheld (coverage 2), 1 late, "
-        "1 duplicates, 2 lines rejected (not_json 1 from line 3, wrong_shape 1 from line 7)\n"
+        "1 sharing a slot, 2 lines rejected (not_json 1 from line 3, wrong_shape 1 from line 7)\n"
     )
     assert released("bad.jsonl") == [
         {"input": "in.jsonl", "line": 3, "reason": "not_json"},
@@ -280,7 +279,7 @@ def test_a_faulty_table_is_counted_row_by_row(directory: Path, capsys: Said) -> 
     (directory / "in.csv").write_bytes(mixed.encode())
     assert sanitize("in.csv", *OUT, *LEDGER) == Exit.OK
     assert (
-        "3 readings, 0 windows released, 2 withheld (coverage 2), 1 late, 1 duplicates, "
+        "3 readings, 0 windows released, 2 withheld (coverage 2), 1 late, 1 sharing a slot, "
         "5 lines rejected (bad_meter 1 from line 7, bad_time 1 from line 5, "
         "bad_value 1 from line 3, wrong_shape 2 from line 6)"
     ) in capsys.readouterr().err
@@ -289,9 +288,9 @@ def test_a_faulty_table_is_counted_row_by_row(directory: Path, capsys: Said) -> 
 @pytest.mark.parametrize(
     ("table", "arguments", "hint"),
     [
-        ("ts,value\nx,1\n", (), "not one line was good; compare --time-column and --time-format"),
+        ("ts,value\nx,1\n", (), "not one line was good; compare --time-column, --time-format"),
         (f"ts,value\n{BEGIN},x\n", ("--time-format", "unix_ms"), "good; compare --value-column"),
-        ("ts,value\n1\n", (), "not one line was good; compare --delimiter and --no-header"),
+        ("ts,value\n1\n", (), "not one line was good; compare --…-column"),
         (
             "ts,value\n" + "".join(f"{BEGIN + n * MINUTE},5\n" for n in range(20)),
             ("--time-format", "unix_ms"),
@@ -303,8 +302,49 @@ def test_what_probably_went_wrong_is_said(
     directory: Path, capsys: Said, table: str, arguments: tuple[str, ...], hint: str
 ) -> None:
     (directory / "in.csv").write_text(table)
-    assert sanitize("in.csv", *OUT, *LEDGER, "--meter", "m", *arguments) == Exit.OK
+    ending = Exit.NOTHING if "good" in hint else Exit.OK
+    assert sanitize("in.csv", *OUT, *LEDGER, "--meter", "m", *arguments) == ending
     assert hint in capsys.readouterr().err
+
+
+def test_readings_that_share_a_slot_are_called_that(directory: Path, capsys: Said) -> None:
+    rows = "".join(f"{BEGIN + n * 6000},5\n" for n in range(200))
+    (directory / "in.csv").write_text("ts,value\n" + rows)
+    assert sanitize("in.csv", *OUT, *LEDGER, "--meter", "m") == Exit.OK
+    said = capsys.readouterr().err
+    assert "40 readings, " in said
+    assert "160 sharing a slot" in said
+    assert "readings are 6s apart (median), and slots 30s: --interval 6s" in said
+
+
+def test_readings_that_come_twice_are_called_that(directory: Path, capsys: Said) -> None:
+    (directory / "in.jsonl").write_bytes(readings(0, 20) * 2)
+    assert sanitize("in.jsonl", *OUT, *LEDGER) == Exit.OK
+    assert "share a slot with an earlier one, and count for nothing; does IN" in (
+        capsys.readouterr().err
+    )
+
+
+def test_what_was_good_before_does_not_make_this_run_good(directory: Path, capsys: Said) -> None:
+    (directory / "in.jsonl").write_bytes(readings(0, 6))
+    assert sanitize("in.jsonl", *OUT, *LEDGER, "--at-end", "keep") == Exit.OK
+    (directory / "in.jsonl").write_bytes(readings(0, 6) + b"{\n")
+    assert sanitize("in.jsonl", *OUT, *LEDGER, "--at-end", "keep") == Exit.NOTHING
+    capsys.readouterr()
+
+
+def test_values_that_begin_with_a_minus_are_no_options(directory: Path) -> None:
+    (directory / "in.jsonl").write_bytes(readings(0, 6))
+    arguments = ("sanitize", "in.jsonl", *OUT, *SETTINGS, "--minimum", "-10kW")
+    assert main([*arguments]) == Exit.OK
+
+
+def test_values_that_are_none_are_absent(directory: Path, capsys: Said) -> None:
+    values = ["1", "", "NaN", "null", "x"]
+    rows = "".join(f"{BEGIN + n * 30_000},{value}\n" for n, value in enumerate(values))
+    (directory / "in.csv").write_text("ts,value\n" + rows)
+    assert sanitize("in.csv", *OUT, *LEDGER, "--meter", "m") == Exit.OK
+    assert "1 lines rejected (bad_value 1 from line 6)" in capsys.readouterr().err
 
 
 def test_where_something_came_out_nothing_is_guessed(directory: Path, capsys: Said) -> None:
@@ -567,7 +607,8 @@ def test_an_input_that_has_shrunk_is_told(directory: Path, capsys: Said) -> None
     [
         (f"a;b\n{MARKER};2\n", (), Exit.DATA, "in: line 1: has no column 'meter_id'"),
         (f"[{MARKER}]\n", (), Exit.DATA, "in: line 1: is a JSON array"),
-        (f"{{{MARKER}\n", ("--unit", "kW"), Exit.CONFIGURATION, "have no effect on JSON lines"),
+        (f"{{{MARKER}\n", ("--delimiter", ";"), Exit.CONFIGURATION, "--delimiter: is of tables"),
+        (f"{{{MARKER}\n", ("--value-column", "a..b"), Exit.CONFIGURATION, "--value-column: is no"),
         (f"{MARKER}\n", ("--no-header",), Exit.CONFIGURATION, "--meter-column: is no number"),
         (f"{MARKER}\n", ("--time-format", "x"), Exit.CONFIGURATION, "--time-format: is no format"),
         (f"{MARKER}\n", ("--timezone", "x"), Exit.CONFIGURATION, "--timezone: is no known"),

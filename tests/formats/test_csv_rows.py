@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from math import isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,8 @@ from meteragent.formats import csv_rows
 from meteragent.formats.csv_header import Columns
 from meteragent.formats.csv_rows import Table
 from meteragent.formats.decoder import Decoder
+from meteragent.formats.mapping import Meaning
+from meteragent.formats.quantity import Quantity
 from meteragent.formats.times import TimeFormat
 from meteragent.stream.readings import Reason
 from tests.twins import table as twin
@@ -28,8 +31,13 @@ HEADER = b"meter_id,ts,value"
 UNIX = TimeFormat("unix_ms")
 
 
-def of(columns: Columns = Columns(), header: bytes = HEADER, times: TimeFormat = UNIX) -> Table:  # noqa: B008
-    return Table("in.csv", header, columns, times)
+def of(
+    columns: Columns = Columns(),  # noqa: B008
+    header: bytes = HEADER,
+    times: TimeFormat = UNIX,
+    unit: str = "W",
+) -> Table:
+    return Table("in.csv", header, columns, times, Meaning(Quantity("power", unit)))
 
 
 def shown(readings: Readings) -> tuple[list[twin.Row], list[tuple[int, Reason]], int]:
@@ -37,7 +45,7 @@ def shown(readings: Readings) -> tuple[list[twin.Row], list[tuple[int, Reason]],
         readings.offsets.tolist(),
         readings.meters,
         readings.times.tolist(),
-        readings.watts.tolist(),
+        [None if isnan(watts) else watts for watts in readings.watts.tolist()],
         strict=True,
     )
     rejects = [(reject.offset, reject.reason) for reject in readings.rejects]
@@ -101,7 +109,7 @@ def test_a_number_is_the_same_float_as_in_json(numbers: list[str], kilo: bool) -
     records = [f'{{"meter_id":"m","ts":1,"value":{number}{unit}}}'.encode() for number in numbers]
     expected = Decoder().decode(records, range(len(records)), [0] * len(records))
     rows = "".join(f"m,1,{number}\n" for number in numbers).encode()
-    read = of(Columns(kilo=kilo)).decode(rows, 0)
+    read = of(unit="kW" if kilo else "W").decode(rows, 0)
     assert not read.rejects
     assert not expected.rejects
     assert read.watts.tobytes() == expected.watts.tobytes()
@@ -199,7 +207,6 @@ def test_bytes_that_are_no_text_do_not_matter_in_other_columns() -> None:
         (Columns("3", ("1",), "2", header=False), b"1000,5.5,m", b"1000,5.5,m", UNIX),
         (Columns("3", ("1",), "2"), b"a,b,c", b"1000,5.5,m", UNIX),
         (Columns(), b'"meter_id","ts","value"', b'"m","1000","5.5"', UNIX),
-        (Columns(kilo=True), HEADER, b"m,1000,0.0055", UNIX),
         (
             Columns(time=("day", "time"), constant_meter="m"),
             b"day;time;value",
@@ -264,3 +271,59 @@ def test_nothing_is_read_from_nothing() -> None:
     assert shown(read) == ([], [], 7)
     assert read.times.dtype == np.int64
     assert json.dumps(read.meters) == "[]"
+
+
+# What stands beside values
+
+
+BESIDE = Columns(account="home", quality="how", constant_meter="m")
+SAID = b"ts,value,home,how,unit"
+MARKED = Meaning(Quantity("power", "kW"), absent=frozenset({"none"}), rejected=frozenset({"bad"}))
+
+
+@pytest.mark.parametrize("count", [1, 50])
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (b"1000,5,h,good,kW", ("h", 5000.0)),
+        (b"1000,5,,good,KW", ("m", 5000.0)),
+        (b"1000,5,h,none,kW", ("h", None)),
+        (b"1000,,h,good,kW", ("h", None)),
+        (b"1000,5,h,bad,kW", Reason.BAD_QUALITY),
+        (b"1000,5,h,good,W", Reason.WRONG_UNIT),
+        (b"1000,5,h,good,", Reason.WRONG_UNIT),
+    ],
+)
+def test_what_stands_beside_a_value_counts(
+    row: bytes, expected: tuple[str, float | None] | Reason, count: int
+) -> None:
+    table = Table("in.csv", SAID, BESIDE, UNIX, MARKED)
+    read = shown(table.decode((row + b"\n") * count, 1))
+    if isinstance(expected, Reason):
+        assert read[:2] == ([], [(line, expected) for line in range(1, count + 1)])
+    else:
+        meter, watts = expected
+        assert read[:2] == (
+            [twin.Row(line, meter, 1000, watts) for line in range(1, count + 1)],
+            [],
+        )
+
+
+@pytest.mark.parametrize("count", [1, 50])
+def test_stamps_may_be_ends(count: int) -> None:
+    table = Table("in.csv", HEADER, Columns(), UNIX, Meaning(earlier=900))
+    read = shown(table.decode(b"m,1000,5\n" * count + b"m,899,5\n", 1))
+    assert read[0] == [twin.Row(line, "m", 100, 5.0) for line in range(1, count + 1)]
+    assert read[1] == [(count + 1, Reason.BAD_TIME)]
+
+
+def test_a_column_of_a_unit_that_is_not_looked_at_says_nothing() -> None:
+    table = Table("in.csv", HEADER + b",unit", Columns(unit=None), UNIX)
+    assert not table.decode(b"m,1000,5,kWh\n", 1).rejects
+
+
+def test_a_value_whose_name_says_another_unit_is_refused() -> None:
+    with pytest.raises(InvalidSetting, match=r"input\.unit: is W, but 'kWh' says kWh; .*energy"):
+        of(Columns(value="kWh"), b"meter_id,ts,kWh")
+    with pytest.raises(InvalidSetting, match=r"input\.unit: is W, but 'P \(kW\)' says kW"):
+        of(Columns(value="P (kW)"), b"meter_id,ts,P (kW)")

@@ -20,6 +20,7 @@ from meteragent.formats import fast
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.json_one import LATEST
 from meteragent.formats.lines import JsonLines
+from meteragent.formats.mapping import Mapping
 from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.unpack import Unpacker
 from tests.batches import GZIP, LZ4, NONE, SNAPPY, ZSTD, Stored, batch
@@ -100,7 +101,7 @@ def test_most_of_what_meters_write_is_not_left_to_the_twin() -> None:
 
 
 def test_every_line_is_read_as_the_twin_reads_it() -> None:
-    lines = JsonLines()
+    lines = JsonLines(Mapping())
     for values in batches(3, BATCHES // 4):
         text = b"".join((v or b"").replace(b"\n", b" ") + b"\n" for v in values)
         assert_alike(lines.decode(text, 7), lines._by_decoder(text, 7))
@@ -245,7 +246,7 @@ def test_what_is_not_compressed_is_refused(codec: int) -> None:
 
 def test_ids_are_remembered_until_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast, "MOST_NAMES", 10)
-    lines = JsonLines()
+    lines = JsonLines(Mapping())
     names = [f"meter-{n % 3}" for n in range(9)]
     text = [b'{"meter_id":"%s","ts":1,"value":1}\n' % name.encode() for name in names]
     tables = []
@@ -286,6 +287,6 @@ def test_without_a_wheel_there_is_no_fast_way(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_lines_without_a_record_leave_columns_empty() -> None:
-    found = JsonLines().decode(b"\n\n", 5)
+    found = JsonLines(Mapping()).decode(b"\n\n", 5)
     assert (len(found.meters), found.next_offset, found.rejects) == (0, 7, [])
     assert LATEST not in found.timestamps

@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
+ABSENT = {"", "nan", "null", "none", "na", "n/a", "?"}
+"""Where there is no value."""
+
 
 @dataclass(frozen=True)
 class Row:
     line: int
     meter: str
     time: int
-    watts: float
+    watts: float | None
 
 
 def rows(
@@ -48,7 +51,7 @@ def row(  # noqa: PLR0911 - a reason each
     delimiter: str,
     where: tuple[int | str, list[int], int],
     moment: Callable[[str], int],
-) -> tuple[str, int, float] | Reason:
+) -> tuple[str, int, float | None] | Reason:
     meter_at, times_at, value_at = where
     text = raw.decode("utf-8", "surrogateescape")
     try:
@@ -72,6 +75,8 @@ def row(  # noqa: PLR0911 - a reason each
         milliseconds = moment(time)
     except (ValueError, OverflowError):
         return Reason.BAD_TIME
+    if value.lower() in ABSENT:
+        return meter, milliseconds, None
     if not NUMBER.fullmatch(value) or abs(float(value)) == float("inf"):
         return Reason.BAD_VALUE
     return meter, milliseconds, float(value)

@@ -50,8 +50,8 @@ function _shtab_meteragent_using
   test "$_shtab_meteragent_cmdpath" = "$argv"
 end
 
-set -g _shtab_meteragent_commands check explain init key 'key create' 'key adopt' run sanitize topics 'topics create' ledger 'ledger migrate' 'ledger accept-loss' 'ledger show' 'ledger top' 'ledger totals' config 'config reference' completion schema
-set -g _shtab_meteragent_opts_with_value --at-end --bootstrap --budget --config --count --decimal --delay --delimiter --epsilon --fill --fill-limit --format --grace --groups --hop --horizon --idle --interval --key-file --ledger --maximum --meter --meter-column --min-coverage --minimum --name --noise --offset --on-exhausted --output --partitions --presence --preset --query --radius --readings --rejects --replication --resolution --step --time-column --time-format --timezone --unit --value-column --window -c -o
+set -g _shtab_meteragent_commands check explain init key 'key create' 'key adopt' run sanitize convert inspect topics 'topics create' ledger 'ledger migrate' 'ledger accept-loss' 'ledger show' 'ledger top' 'ledger totals' config 'config reference' completion schema
+set -g _shtab_meteragent_opts_with_value --absent --account-column --at-end --bootstrap --budget --config --count --decimal --delay --delimiter --epsilon --fill --fill-limit --format --grace --groups --hop --horizon --idle --input-format --interval --key-file --kind --ledger --maximum --meter --meter-column --min-coverage --minimum --name --noise --offset --on-exhausted --output --partitions --presence --preset --quality-column --query --radius --readings --rejected --rejects --replication --resolution --skip-lines --stamp --step --time-column --time-format --timezone --unit --unit-column --value-column --window -c -o
 
 complete -c meteragent -e
 complete -c meteragent -f
@@ -152,16 +152,31 @@ complete -c meteragent -n '_shtab_meteragent_using sanitize' -l fill-limit -x -d
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l readings -xka "classes exact none" -d 'what releases tell of how many readings there are'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l on-exhausted -xka "suppress partial" -d 'what happens to windows beyond the budget'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l noise -xka "independent joint" -d 'whether each answer has a draw of its own, or all share one'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l input-format -x -d 'a known one, such as tasmota: sets what follows'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l meter -x -d 'of all readings, if there is one meter'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l meter-column -x -d 'by default meter_id'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l time-column -x -d 'by default ts; date, then time'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l value-column -x -d 'by default value'
-complete -c meteragent -n '_shtab_meteragent_using sanitize' -l time-format -x -d 'iso (default), unix, unix_ms, or such as "%d/%m/%Y %H:%M:%S"'
-complete -c meteragent -n '_shtab_meteragent_using sanitize' -l unit -xka "W kW" -d 'of values; by default W'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l account-column -x -d 'whose home it is'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l quality-column -x -d 'how good a value is'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l absent -x -d 'qualities whose values are none'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l rejected -x -d 'qualities that reject the line'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l unit-column -x -d 'must agree with --unit; by default unit'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l time-format -x -d 'auto (default), iso, unix, unix_ms, or such as "%d/%m/%Y %H:%M:%S"'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l kind -xka "power energy register" -d 'what values are'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l unit -xka "W kW MW mWh Wh kWh MWh" -d 'of values; by default W'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l stamp -xka "start end" -d 'what times are of'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l decimal -xka "point comma" -d 'of values: 1,234.5 (by default) or 1.234,5'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l delimiter -x -d 'by default found in line 1'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l no-header -d 'line 1 has data'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l skip-lines -x -d 'that stand before the table'
 complete -c meteragent -n '_shtab_meteragent_using sanitize; and test $_shtab_meteragent_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'CSV or JSON lines, may be gzip; - is a pipe'
+complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a convert -d 'a document as lines for `sanitize -`: a JSON array, NEM12, Green Button'
+complete -c meteragent -n '_shtab_meteragent_using convert' -s h -l help -d 'show this help message and exit'
+complete -c meteragent -n '_shtab_meteragent_using convert; and test $_shtab_meteragent_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'may be gzip; - is a pipe'
+complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a inspect -d 'what an input probably says, and the command that takes it'
+complete -c meteragent -n '_shtab_meteragent_using inspect' -s h -l help -d 'show this help message and exit'
+complete -c meteragent -n '_shtab_meteragent_using inspect' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'
 complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a topics -d 'the topics in Kafka'
 complete -c meteragent -n '_shtab_meteragent_using topics' -s h -l help -d 'show this help message and exit'
 complete -c meteragent -n '_shtab_meteragent_using topics; and test $_shtab_meteragent_npos -eq 0' -a create -d 'make those that do not exist yet'

@@ -13,8 +13,10 @@ _shtab_meteragent_commands() {
     check:'say what is wrong, before it matters'
     completion:'what a shell reads to complete commands'
     config:'the configuration'
+    convert:'a document as lines for `sanitize -`: a JSON array, NEM12, Green Button'
     explain:'what a setting protects, in plain words'
     init:'make a configuration, a key and topics to start with'
+    inspect:'what an input probably says, and the command that takes it'
     key:'the noise key'
     ledger:'what meters have spent'
     run:'sanitize what comes in on Kafka, until told to stop'
@@ -97,6 +99,14 @@ _shtab_meteragent_config_reference_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_meteragent_config_reference_defaults_added=0
 
+_shtab_meteragent_convert_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  ":may be gzip\; - is a pipe:_files"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_meteragent_convert_defaults_added=0
+
 _shtab_meteragent_explain_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--json[exact numbers, for programs]"
@@ -145,6 +155,15 @@ _shtab_meteragent_init_options=(
 
 # guard to ensure default positional specs are added only once per session
 _shtab_meteragent_init_defaults_added=0
+
+_shtab_meteragent_inspect_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  {-c,--config}"[the configuration]:FILE:_files"
+  ":a file\; with -c, a topic in Kafka:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_meteragent_inspect_defaults_added=0
 
 _shtab_meteragent_key_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
@@ -274,15 +293,24 @@ _shtab_meteragent_sanitize_options=(
   "--readings[what releases tell of how many readings there are]:readings:(classes exact none)"
   "--on-exhausted[what happens to windows beyond the budget]:on_exhausted:(suppress partial)"
   "--noise[whether each answer has a draw of its own, or all share one]:noise:(independent joint)"
+  "--input-format[a known one, such as tasmota\: sets what follows]:NAME:"
   "--meter[of all readings, if there is one meter]:ID:"
   "--meter-column[by default meter_id]:COLUMN:"
   "*--time-column[by default ts\; date, then time]:COLUMN:"
   "--value-column[by default value]:COLUMN:"
-  "--time-format[iso (default), unix, unix_ms, or such as \"\%d\/\%m\/\%Y \%H\:\%M\:\%S\"]:FORMAT:"
-  "--unit[of values\; by default W]:unit:(W kW)"
+  "--account-column[whose home it is]:COLUMN:"
+  "--quality-column[how good a value is]:COLUMN:"
+  "--absent[qualities whose values are none]:LIST:"
+  "--rejected[qualities that reject the line]:LIST:"
+  "--unit-column[must agree with --unit\; by default unit]:COLUMN:"
+  "--time-format[auto (default), iso, unix, unix_ms, or such as \"\%d\/\%m\/\%Y \%H\:\%M\:\%S\"]:FORMAT:"
+  "--kind[what values are]:kind:(power energy register)"
+  "--unit[of values\; by default W]:unit:(W kW MW mWh Wh kWh MWh)"
+  "--stamp[what times are of]:stamp:(start end)"
   "--decimal[of values\: 1,234.5 (by default) or 1.234,5]:decimal:(point comma)"
   "--delimiter[by default found in line 1]:CHARACTER:"
   "--no-header[line 1 has data]"
+  "--skip-lines[that stand before the table]:N:"
   ":CSV or JSON lines, may be gzip\; - is a pipe:_files"
 )
 
@@ -336,8 +364,10 @@ _shtab_meteragent() {
         check) _arguments -C -s $_shtab_meteragent_check_options ;;
         completion) _arguments -C -s $_shtab_meteragent_completion_options ;;
         config) _shtab_meteragent_config ;;
+        convert) _arguments -C -s $_shtab_meteragent_convert_options ;;
         explain) _arguments -C -s $_shtab_meteragent_explain_options ;;
         init) _arguments -C -s $_shtab_meteragent_init_options ;;
+        inspect) _arguments -C -s $_shtab_meteragent_inspect_options ;;
         key) _shtab_meteragent_key ;;
         ledger) _shtab_meteragent_ledger ;;
         run) _arguments -C -s $_shtab_meteragent_run_options ;;

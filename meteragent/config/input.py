@@ -1,0 +1,215 @@
+"""The `[input]` table: how readings are written, where it is not in the canonical form."""
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from meteragent.config.fields import (
+    Flag,
+    Named,
+    Settings,
+    SomeTime,
+    Text,
+    TextOrNone,
+    Texts,
+    Whole,
+    refuse,
+    setting,
+)
+from meteragent.config.recipes import completed
+from meteragent.errors import InvalidSetting
+from meteragent.formats.csv_header import Columns
+from meteragent.formats.mapping import Mapping, Meaning, Stamp
+from meteragent.formats.quantity import Kind, Quantity, UnitName, unit_in
+from meteragent.formats.times import TimeFormat, zone_of
+
+Intervals = dict[str, int]
+"""Of policies, by their names."""
+
+
+class Input(Settings):
+    """How readings are written: for Kafka's messages, JSON lines and tables alike.
+
+    What is not set is canonical: `{"meter_id": "m-17", "ts": 1763424000000, "value": 412.5}`. In
+    JSON a name is a path, such as `ENERGY.Power` or `emeters.0.power`; `readings[].value` goes
+    through the entries of a list, and `values[]` through values an `interval` apart. In a table
+    it is a column, by name or number. A `format` sets what its recipe says, and the settings
+    beside it go before that.
+    """
+
+    format: Text | None = setting(
+        "The recipe of a known format, from the table below.", '"tasmota"', default=None
+    )
+    meter: Text = setting("Where the meter's id stands.", '"device.id"', default="meter_id")
+    only_meter: Text | None = setting(
+        "The id of the meter that all readings are of, where they do not say it.",
+        '"home-1"',
+        default=None,
+    )
+    account: Text | None = setting(
+        "Where it stands whose home it is, whatever meter hangs there: a meter may be exchanged, "
+        "and the account and its budget stay.",
+        '"usage_point"',
+        default=None,
+    )
+    time: Texts = setting(
+        "Where the time stands; of two places, date and time.", '["Date", "Time"]', default=["ts"]
+    )
+    value: Text = setting("Where the value stands.", '"ENERGY.Power"', default="value")
+    channels: Named = setting(
+        "Several values of a record, in place of `value`: each is of a meter of its own, "
+        "`home-1:a`, and one that a record lacks is left out.",
+        '{ a = "em.a_power", b = "em.b_power" }',
+        default={},
+    )
+    kind: Kind = setting(
+        "What values are: power, or the energy of each interval, which becomes its average power.",
+        '"energy"',
+        default="power",
+    )
+    unit: UnitName = setting("What values are in.", '"kWh"', default="W")
+    unit_field: TextOrNone = setting(
+        "Where readings may say their unit: those that say another one are rejected as "
+        "`wrong_unit`. If empty, nobody looks.",
+        '"uom"',
+        default="unit",
+    )
+    stamp: Stamp = setting(
+        "Whether a reading's time is where its interval begins, or where it ends.",
+        '"end"',
+        default="start",
+    )
+    interval: SomeTime | None = setting(
+        "How long the interval of a reading is; by default the policies' `interval`, which that of "
+        "energy must be.",
+        '"30m"',
+        default=None,
+    )
+    time_format: Text = setting(
+        "How times are written: `iso`, `unix` (seconds), `unix_ms`, or a pattern such as "
+        "`%d/%m/%Y %H:%M`; `auto` is `iso` or a number of seconds, milliseconds, … that can be "
+        "nothing else.",
+        '"%d/%m/%Y %H:%M"',
+        default="auto",
+    )
+    timezone: Text | None = setting(
+        "Of times that do not say theirs, by its IANA name. Without one, tables are in UTC, and "
+        "JSON without a zone is rejected.",
+        '"Europe/Paris"',
+        default=None,
+    )
+    quality: Text | None = setting(
+        "Where the quality of a reading stands; all are taken but these:", '"status"', default=None
+    )
+    absent: Texts = setting(
+        "Qualities whose values are none, as if nothing had been measured.",
+        '["missing"]',
+        default=[],
+    )
+    rejected: Texts = setting(
+        "Qualities of which the record is rejected, as `bad_quality`.", '["error"]', default=[]
+    )
+    decimal: Literal["point", "comma"] = setting(
+        "How a table writes values: 1,234.5 or 1.234,5.", '"comma"', default="point"
+    )
+    delimiter: Text | None = setting(
+        "What stands between the columns of a table, or `tab` or `space`; by default found in its "
+        "first line.",
+        '";"',
+        default=None,
+    )
+    header: Flag = setting("Whether a table begins with its columns' names.", default=True)
+    skip_lines: Whole = setting("How many lines come before a table.", "2", default=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_recipe(cls, settings: object) -> object:
+        return completed(settings)
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> "Input":
+        refuse([*self._units(), *self._times(), *self._qualities()])
+        return self
+
+    def mapping(self, intervals: Intervals) -> Mapping:
+        """What the settings mean beside policies. InvalidSetting: they make no sense."""
+        interval = self._interval(intervals)
+        meaning = Meaning(
+            Quantity(self.kind, self.unit, interval),
+            interval,
+            interval if self.stamp == "end" else 0,
+            frozenset(self.absent),
+            frozenset(self.rejected),
+        )
+        return Mapping(
+            self._columns(),
+            tuple(self.channels.items()),
+            self.time_format,
+            zone_of(self.timezone) if self.timezone else None,
+            meaning,
+            self.given,
+        )
+
+    @property
+    def given(self) -> frozenset[str]:
+        """Which settings are not what they are by default."""
+        fields = type(self).model_fields
+        standard = Input()
+        return frozenset(f for f in fields if getattr(self, f) != getattr(standard, f))
+
+    def _columns(self) -> Columns:
+        return Columns(
+            meter=self.meter,
+            time=self.time,
+            value=self.value,
+            constant_meter=self.only_meter,
+            delimiter=self.delimiter,
+            header=self.header,
+            account=self.account,
+            quality=self.quality,
+            unit=self.unit_field or None,
+            skip_lines=self.skip_lines,
+            decimal_comma=self.decimal == "comma",
+        )
+
+    def _interval(self, intervals: Intervals) -> int:
+        """Of one reading. InvalidSetting: it matters, and is not known, or is another one."""
+        known = {*intervals.values()}
+        if self.kind == "energy" and self.interval is not None and known != {self.interval}:
+            problem = "is not the interval of every policy, whose slots hold one reading each"
+            raise InvalidSetting("interval", problem, "write the same for both")
+        if self.interval is not None:
+            return self.interval
+        matters = {"kind", "stamp"} & self.given or self.value.endswith("[]")
+        if matters and len(known) > 1:
+            problem = "is missing, and policies have several"
+            raise InvalidSetting("interval", problem, 'write for example "30m"')
+        return min(known)
+
+    def _units(self) -> list[InvalidSetting]:
+        if self.kind == "register":
+            problem = "is not read yet: a register says what was used since it was mounted"
+            instead = 'write kind = "energy", and let senders write what each interval has used'
+            return [InvalidSetting("kind", problem, instead)]
+        try:
+            Quantity(self.kind, self.unit)
+        except InvalidSetting as refused:
+            return [refused]
+        names = [("value", self.value), *(("channels", path) for path in self.channels.values())]
+        return [
+            InvalidSetting(name, f"says {said}, and unit is {self.unit}", "let one be the other's")
+            for name, path in names
+            if (said := unit_in(path.rpartition(".")[2])) not in {None, self.unit}
+        ]
+
+    def _times(self) -> list[InvalidSetting]:
+        try:
+            TimeFormat(self.time_format, zone_of(self.timezone) if self.timezone else None)
+        except InvalidSetting as refused:
+            return [refused]
+        return []
+
+    def _qualities(self) -> list[InvalidSetting]:
+        if self.quality is None and (self.absent or self.rejected):
+            return [InvalidSetting("quality", "is missing", "write where it stands")]
+        return []

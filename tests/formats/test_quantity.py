@@ -1,0 +1,98 @@
+"""Energy becomes power exactly, and no unit is taken for another."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from meteragent.errors import InvalidSetting
+from meteragent.formats.quantity import UNITS, Quantity, UnitName, unit_in, unit_of
+from meteragent.privacy.domain import Domain
+
+ENERGIES = st.sampled_from([*UNITS["energy"]])
+INTERVALS = st.sampled_from([1000, 10_000, 420_000, 900_000, 1_800_000, 3_600_000]) | st.integers(
+    1, 86_400_000
+)
+DECIMALS = st.decimals(-(10**7), 10**7, places=6) | st.decimals(-100, 100, places=9)
+DOMAIN = Domain("-1000", "24000", "10")
+FINE = Domain("-100", "2400", "0.01")
+
+
+def exactly(domain: Domain, watts: Fraction) -> int:
+    """The level of an exact power: clipped, and rounded half up."""
+    low, high, step = map(Fraction, (domain.minimum, domain.maximum, domain.step))
+    return (min(max(watts, low), high) - low + step / 2) // step
+
+
+@given(DECIMALS, ENERGIES, INTERVALS)
+def test_energy_to_power_and_back_is_the_same_energy(value: str, unit: str, interval: int) -> None:
+    energy = Fraction(value) * UNITS["energy"][unit]
+    power = Fraction(value) * Quantity("energy", unit, interval).ratio
+    assert power * Fraction(interval, 3_600_000) == energy
+
+
+@given(st.lists(DECIMALS.map(float), min_size=1), ENERGIES, INTERVALS)
+@example([0.0024999999999], "kWh", 1_800_000)
+@example([0.0025], "kWh", 1_800_000)
+def test_a_level_is_that_of_the_exact_ratio(values: list[float], unit: str, interval: int) -> None:
+    quantity = Quantity("energy", unit, interval)
+    watts = quantity.watts(np.array(values))
+    for domain in (DOMAIN, FINE):
+        exact = [exactly(domain, Fraction(repr(value)) * quantity.ratio) for value in values]
+        assert domain.levels(watts).tolist() == exact
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), ENERGIES, INTERVALS)
+@example(1.7e308, "MWh", 1)
+@example(-1.7e308, "MWh", 1)
+def test_any_number_stays_finite(value: float, unit: str, interval: int) -> None:
+    watts = Quantity("energy", unit, interval).watts(np.array([value, np.nan]))
+    exact = exactly(DOMAIN, Fraction(repr(value)) * Quantity("energy", unit, interval).ratio)
+    assert DOMAIN.levels(watts).tolist() == [exact, -1]
+
+
+def test_power_is_scaled_and_never_infinite() -> None:
+    values = np.array([0.0055, np.nan, 1.7e308])
+    assert Quantity().watts(values) is values
+    assert Quantity("power", "kW").watts(values)[0] == 5.5
+    assert np.isfinite(Quantity("power", "MW").watts(values)).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit", "instead"),
+    [("power", "kWh", 'kind = "energy"'), ("energy", "W", 'kind = "power"'), ("power", "x", "W")],
+)
+def test_a_unit_of_another_kind_is_refused(kind: str, unit: str, instead: str) -> None:
+    with pytest.raises(InvalidSetting, match=f"unit: is no unit of {kind}; .*{instead}"):
+        Quantity(kind, unit)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        *((unit, unit) for unit in get_args(UnitName)),
+        *(("watts", "W"), (" [kWh] ", "kWh"), ("KWH", "kWh"), ("mwh", "MWh"), ("kw", "kW")),
+        *(("", None), ("m3", None), ("var", None), ("°C", None), ("A", None)),
+        ("0.0.2.4.1.1.12.0.0.0.0.0.0.0.0.3.72.0", "kWh"),
+        ("0.0.2.4.19.1.12.0.0.0.0.0.0.0.0.3.72.0", None),  # delivered
+        ("0.0.0.1.1.1.12.0.0.0.0.0.0.0.0.3.72.0", None),  # a register
+    ],
+)
+def test_a_unit_is_known_by_its_spellings(text: str, unit: str | None) -> None:
+    assert unit_of(text) == unit
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        *(("KWH/hh (per half hour)", "kWh"), ("consumo_kWh", "kWh"), ("active_power_w", "W")),
+        *(("value", None), ("window", None), ("Watts", None), ("W", "W"), ("Power (kW)", "kW")),
+    ],
+)
+def test_a_name_may_say_its_unit(name: str, unit: str | None) -> None:
+    assert unit_in(name) == unit
