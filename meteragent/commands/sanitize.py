@@ -23,8 +23,9 @@ from meteragent.errors import (
 from meteragent.explain import advice
 from meteragent.files import members
 from meteragent.files.group_job import GroupJob
-from meteragent.files.job import Job, Paths
+from meteragent.files.job import Job
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
+from meteragent.files.paths import Paths
 from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Stream
 from meteragent.files.source import Source

@@ -7,6 +7,7 @@ documents   what cannot be read line by line -> lines
 fields, guess    what an input probably says
 steps       how far apart readings are
 totals, progress    what became of readings, and how far a job is
+paths       where a job reads and writes
 job         the loop: what was written and what was paid become true together
 members, group_job    who is in which group, and the same loop for groups of homes
 

@@ -14,41 +14,29 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from meteragent.config import Config
 from meteragent.errors import InputDamaged, InputReplaced, InvalidSetting
-from meteragent.files.ledger import Resume, SqliteLedger
+from meteragent.files.ledger import Resume
+from meteragent.files.paths import Paths
 from meteragent.files.progress import Progress
-from meteragent.files.sink import File, Sink
-from meteragent.files.source import LineBlock, Source
+from meteragent.files.sink import File
+from meteragent.files.source import LineBlock
 from meteragent.files.steps import Steps
 from meteragent.formats.forms import ReleaseEncoder
 from meteragent.formats.json_one import LATEST
 from meteragent.formats.lines import LineReader, decoder_of
 from meteragent.formats.mapping import Mapping
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.members import Membership
 from meteragent.privacy.policy import Policy
 from meteragent.stream.pipeline import Pipeline, Position
 from meteragent.stream.releases import Document, Releases, Step, stages
 
 NEVER_IDLE = 2**45
 """Milliseconds by which no two clocks differ."""
-
-
-@dataclass(frozen=True, slots=True)
-class Paths:
-    """Where a job reads and writes."""
-
-    source: Source
-    sink: Sink
-    rejects: File | None
-    ledger: SqliteLedger
-    members: Sequence[Membership] = ()
-    """Of groups, where these are released."""
 
 
 class Job:

@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from meteragent.config import Config, from_document
-from meteragent.files.job import Job, Paths
+from meteragent.files.job import Job
 from meteragent.files.ledger import SqliteLedger
+from meteragent.files.paths import Paths
 from meteragent.files.sink import File
 from meteragent.files.source import Source
 from meteragent.formats import fast

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from meteragent.config import from_document
 from meteragent.files import source
-from meteragent.files.job import Job, Paths
+from meteragent.files.job import Job
 from meteragent.files.ledger import SqliteLedger
+from meteragent.files.paths import Paths
 from meteragent.files.sink import Stream
 from meteragent.files.source import LINES, Source
 from meteragent.formats.encoder import Encoder
