@@ -84,7 +84,7 @@ def run(arguments: Namespace) -> Exit:
     )
     for line in (job.totals.words(), *hints, *sharing, *warnings):
         _say(line)
-    return Exit.NOTHING if job.found_nothing else Exit.OK
+    return Exit.NOTHING if job.totals.found_nothing_since(job.known) else Exit.OK
 
 
 def _is_of_groups(arguments: Namespace, config: Config) -> bool:

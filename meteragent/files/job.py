@@ -26,6 +26,7 @@ from meteragent.files.progress import Progress
 from meteragent.files.sink import File
 from meteragent.files.source import LineBlock
 from meteragent.files.steps import Steps
+from meteragent.files.totals import Totals
 from meteragent.formats.forms import ReleaseEncoder
 from meteragent.formats.json_one import LATEST
 from meteragent.formats.lines import LineReader, decoder_of
@@ -64,8 +65,7 @@ class Job:
         self._source, self._sink = places.source, places.sink
         self._rejects, self._ledger = places.rejects, places.ledger
         self._members, self._config, self._key = places.members, config, key
-        self._mapping = mapping
-        self._encoder = encoder
+        self._mapping, self._encoder = mapping, encoder
         self._keep = keep
         self._longer_idle = NEVER_IDLE if by_meter else 0
         self._assigned = [
@@ -78,19 +78,16 @@ class Job:
                 "closes windows as each meter is heard, and presence is private",
                 "sort IN by time, and leave it out",
             )
-        self._say = say
-        self._progress = progress
-        self._wall = wall
+        self._say, self._progress, self._wall = say, progress, wall
         self._standing = Resume()
         self.totals = self._standing.totals
         self._pipeline: Pipeline | None = None
         self._lines: LineReader | None = None
         self.held: Counter[int] = Counter()
         """How many windows of this run hold which percent of their slots."""
-        self.steps = Steps()
         self._accounts: dict[str, bytes] = {}
         self._committed_at = time.monotonic()
-        self._before = self._seen = self._rejected = 0
+        self.known, self.steps = Totals(), Steps()  # before this run, and in it
         self._heard = 0
 
     def run(self) -> None:
@@ -113,12 +110,6 @@ class Job:
             raise
         if self._pipeline is not None:
             self._end(self._pipeline)
-
-    @property
-    def found_nothing(self) -> bool:
-        """Whether this run had lines, and not one of them was good."""
-        rejected = self.totals.rejects.total() > self._rejected
-        return rejected and self.totals.seen == self._seen
 
     @property
     def policies(self) -> Sequence[Policy]:
@@ -149,12 +140,11 @@ class Job:
         self._heard = int(self._wall() * 1000)
         block = block.since(max(self._standing.position.offset, self._lines.header_lines))
         if block.lines:
-            readings = self._lines.decode(block.text, block.first)
-            self.steps.look(readings)
+            self.steps.look(readings := self._lines.decode(block.text, block.first))
             self._write(pipeline.feed(readings))
             self._count(pipeline)
         if self._progress is not None:
-            self._progress.show(self._source.consumed, self.totals.readings - self._before)
+            self._progress.show(self._source.consumed, self.totals.readings - self.known.readings)
 
     def _begin(self, block: LineBlock) -> Pipeline:
         """Look into the first lines, and go on where the last run came to."""
@@ -166,8 +156,7 @@ class Job:
         elif known.head:
             self._say(f"{self._source.shown}: begins otherwise than before: read from its start")
         self.totals = self._standing.totals
-        self._before = self.totals.readings
-        self._seen, self._rejected = self.totals.seen, self.totals.rejects.total()
+        self.known = Totals.from_json(self.totals.to_json())
         self._pipeline = self._built(self._standing.position)
         return self._pipeline
 

@@ -44,6 +44,10 @@ class Totals:
         """Readings that were good, whatever became of them."""
         return self.readings + self.late + self.duplicates
 
+    def found_nothing_since(self, before: "Totals") -> bool:
+        """Whether lines were read since then, and not one of them was good."""
+        return self.seen == before.seen and self.rejects.total() > before.rejects.total()
+
     def to_json(self) -> str:
         """As it is kept in the ledger."""
         return json.dumps({name: getattr(self, name) for name in self.__slots__}, sort_keys=True)

@@ -20,7 +20,7 @@ def test_empty_lines_hold_nothing(mapping: Mapping) -> None:
     assert (read.offsets.tolist(), read.next_offset) == ([7, 9], 10)
     assert lines.decode(READING * 2, 7).offsets.tolist() == [7, 8]
     nothing = lines.decode(b"\n\n", 7)
-    assert (nothing.meters, nothing.next_offset) == ([], 9)
+    assert ([*nothing.meters], nothing.next_offset) == ([], 9)
 
 
 def test_an_array_is_refused_with_the_way_out() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import meteragent as ma
 from meteragent.cli import main
+from meteragent.commands.exit_codes import Exit
 from meteragent.errors import ConfigRefused, InvalidSetting, KeyRefused, LedgerOfAnother
 from meteragent.library.frames import Where, opened
 from meteragent.library.session import Session
@@ -90,7 +91,7 @@ def sanitized(rows: list[Row], directory: Path) -> list[bytes]:
     out = directory / "out.jsonl"
     out.unlink(missing_ok=True)
     arguments = ["sanitize", str(directory / "in.jsonl"), "-c", str(directory / "agent.toml")]
-    assert main([*arguments, "-o", str(out)]) == 0
+    assert main([*arguments, "-o", str(out)]) in {Exit.OK, Exit.NOTHING}
     return out.read_bytes().splitlines()
 
 
