@@ -1,7 +1,8 @@
 """Windows -> levels: the questions a policy may ask of a window.
 
 Every query obeys three laws on integer tuples, and the whole guarantee rests on them
-(`mechanism.md`, claim 1): it is monotone, shift-equivariant, and maps all zeros to zero.
+(`mechanism.md`, claim 1): it is monotone, shift-equivariant, and maps all zeros to zero. Only of
+the layers of groups something else holds (claim 15).
 A query is added by registering it here; the suite draws windows for every registered one.
 All arithmetic is on integers: floats would break the laws at ties.
 """

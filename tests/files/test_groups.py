@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import random
 import sqlite3
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 import meteragent
@@ -16,6 +19,7 @@ from meteragent.commands.exit_codes import Exit
 from meteragent.errors import ConfigRefused, FileRefused
 from meteragent.files import ledger_tables, members
 from meteragent.files.ledger import SqliteLedger, look
+from meteragent.formats.schema import release_schema
 from meteragent.privacy.members import ALWAYS, FOR_EVER, Membership
 from tests.files.given import BEGIN, MINUTE, in_small_blocks, write_key
 
@@ -80,6 +84,40 @@ def test_a_table_has_columns_for_groups(capfd: pytest.CaptureFixture[str]) -> No
     header, first, *_ = capfd.readouterr().out.splitlines()
     assert header.startswith("group_id,window_start,window_end,status,withheld,unit,policy,homes,")
     assert first.startswith(f"feeder-0,{BEGIN},{BEGIN + 30 * MINUTE},released,,W,")
+
+
+LAYERED = CONFIGURATION.replace('window = "30m"', 'window = "15m"').replace(
+    '"max"', '"layers(6kW)"'
+)
+
+
+def test_layers_are_lists_of_all_homes_together(
+    directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "agent.toml").write_text(LAYERED)
+    assert main(KEPT) == Exit.OK
+    found, schema = released(), release_schema()
+    for one in found:
+        jsonschema.validate(one, schema)
+        assert len(one["values"]["layers(6kW)"]) == len(one["unbiased"]["layers(6kW)"]) == 4
+        assert one["epsilon"]["layers(6kW)"] == one["epsilon"]["avg"]
+    assert main([*ARGUMENTS, "--format", "csv"]) == Exit.OK
+    rows = csv.DictReader(io.StringIO(capfd.readouterr().out))
+    assert [json.loads(row["layers(6kW)"]) for row in rows] == [
+        one["values"]["layers(6kW)"] for one in found
+    ]
+
+
+def test_layers_go_on_where_the_ledger_says(directory: Path) -> None:
+    (directory / "agent.toml").write_text(LAYERED)
+    assert main(KEPT) == Exit.OK
+    whole, every = Path("out.jsonl").read_bytes(), lines(240)
+    for name in ("out.jsonl", "spend.db"):
+        (directory / name).unlink()
+    for end in (150, len(every)):
+        (directory / "in.jsonl").write_text("".join(every[:end]))
+        assert main([*KEPT, "--at-end", "keep" if end < len(every) else "close"]) == Exit.OK
+    assert Path("out.jsonl").read_bytes() == whole
 
 
 def test_meters_that_are_in_no_group_are_rejected(capfd: pytest.CaptureFixture[str]) -> None:
