@@ -74,9 +74,12 @@ def spread(
     full = np.clip(falling(np.asarray(values, dtype=np.float64) / width), 0, homes)
     under = np.append(homes, full[:-1])
     low, guess, high = np.maximum(full - off, 0), (full + under) / 2, np.minimum(under + off, homes)
-    thresholds = float(policy.homes.minimum) + width * np.arange(len(full) + 1)
-    none_above_the_most = (np.append(column, 0.0) for column in (low, guess, high))
-    return Spread(homes, thresholds, *none_above_the_most)
+    thresholds: Floats = float(policy.homes.minimum) + width * np.arange(len(full) + 1.0)
+    return Spread(homes, thresholds, *map(_with_none_above_the_most, (low, guess, high)))
+
+
+def _with_none_above_the_most(homes: Floats) -> Floats:
+    return np.append(homes, 0.0).astype(np.float64)
 
 
 def falling(values: Floats) -> Floats:

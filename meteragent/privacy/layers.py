@@ -12,8 +12,8 @@ each of them is rounded, and several could jump where readings move by a level.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from meteragent.privacy.query import About, Query
 MOST_LAYERS = 256
 
 
-class Layers(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Layers:
     """The layers that a query asks for, on the grid of a home."""
 
     about: About
