@@ -18,11 +18,12 @@ Claims 2 and 6 of `mechanism.md` are the proofs.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
-from math import prod
+from math import log, prod
 from operator import attrgetter
 
 from meteragent.explain.advantage import filled, filled_together
 from meteragent.explain.document import Bound, Promised
+from meteragent.explain.leakage import odds
 from meteragent.explain.words import (
     at_most,
     listed,
@@ -34,6 +35,7 @@ from meteragent.explain.words import (
 from meteragent.privacy.exact import NANO, epsilon_at, per_watt_text
 from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT
 
 
@@ -104,8 +106,7 @@ class Guarantee:
         if policy.noise == JOINT:
             return filled_together(levels, rates[0], len(asked))
         return prod(
-            filled(levels, rate) ** one.query.outputs(policy.slots)
-            for one, rate in zip(asked, rates, strict=True)
+            _named(one, levels, rate, policy.slots) for one, rate in zip(asked, rates, strict=True)
         )
 
     @property
@@ -252,3 +253,11 @@ def _of_groups(policy: GroupPolicy) -> Iterator[str]:
 
 
 _horizon, _any_horizon = attrgetter("horizon"), attrgetter("any_horizon")
+
+
+def _named(asked: Question, levels: int, rate: float, slots: int) -> float:
+    """By how much the answers to a question multiply a guess; layers move no more than a home."""
+    each, outputs = filled(levels, rate), asked.query.outputs(slots)
+    if not asked.query.layers:
+        return each**outputs
+    return odds(NANO, min(levels * rate, outputs * log(each)))

@@ -133,7 +133,11 @@ def test_layers_that_do_not_fit_the_range_of_sums_are_refused() -> None:
 
 
 def test_a_policy_says_how_many_layers_it_releases_and_that_they_cost_one_answer() -> None:
-    [layers] = explain(Guarantee("", POLICY, Decimal(1000))).answers
+    guarantee = Guarantee("", POLICY, Decimal(1000))
+    [layers] = explain(guarantee).answers
+    assert guarantee.guess == pytest.approx(np.e, rel=1e-6)
+    few = replace(POLICY, questions=(question("layers(6kW)", 1, 1000),))
+    assert Guarantee("", few, Decimal(9000)).guess == pytest.approx(5.5**2, rel=1e-3)
     assert (layers.query, layers.outputs) == ("layers(500W)", 24)
     [charge] = POLICY.charges
     assert charge.cost == ASKED.nano
