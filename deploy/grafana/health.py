@@ -49,11 +49,12 @@ DASHBOARD = Dashboard(
                     decimals=0,
                 ),
                 Number(
-                    "Longest standstill",
-                    "For how long the loop, the brokers or a due commit have let wait. Normally a "
-                    "second or two; /healthz fails at agent.progress_deadline, which is 60 s.",
+                    "Longest stall",
+                    "For how long the loop, the brokers or a due commit have made no progress. "
+                    "Normally a second or two; /healthz fails at agent.progress_deadline, "
+                    "which is 60 s.",
                     "s",
-                    (Query(largest(gauge("standstill_seconds")), "standstill"),),
+                    (Query(largest(gauge("standstill_seconds")), "stall"),),
                     width=4,
                     steps=((None, GREEN), (10, YELLOW), (60, RED)),
                     decimals=1,
@@ -237,7 +238,7 @@ DASHBOARD = Dashboard(
                 ),
                 Lines(
                     "Standstill",
-                    "For how long the loop, the brokers or a due commit have let wait.",
+                    "For how long the loop, the brokers or a due commit have made no progress.",
                     "s",
                     (
                         Query(
