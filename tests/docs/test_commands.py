@@ -37,13 +37,13 @@ Printed = tuple[str, str]
 """A command, and what it says."""
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+def blocks(language: str, page: str = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, flags=re.DOTALL)
 
 
-def commands() -> list[Printed]:
+def commands(page: str = README) -> list[Printed]:
     """All of them, in the order of the page."""
-    text = "".join(blocks("console")).replace("\\\n", "\\\0")
+    text = "".join(blocks("console", page)).replace("\\\n", "\\\0")
     parts = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
     pairs = (part.partition("\n") for part in parts)
     return [(command.replace("\\\0", "\\\n"), said) for command, _, said in pairs]
