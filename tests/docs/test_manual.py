@@ -19,14 +19,11 @@ TUTORIAL = (ROOT / "deploy" / "guide" / "tutorial.md").read_text("utf-8")
 
 
 def test_every_page_has_its_place_in_the_navigation() -> None:
-    listed = subprocess.run(
-        ["git", "ls-files", "*.md"],  # noqa: S607 - as a shell would
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    there = {name for name in listed.stdout.split() if name.startswith("deploy/")}
+    there = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "deploy").rglob("*.md")
+        if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
+    }
     assert there <= {*pages()}
     assert len(pages()) == len({*pages()})
 
@@ -91,6 +88,12 @@ def test_the_site_is_built_and_a_link_to_nowhere_is_not() -> None:
     for name in pages():
         if not name.endswith("README.md"):
             assert (site / name).with_suffix(".html").exists()
+    for page in site.rglob("*.html"):
+        text = page.read_text("utf-8")
+        fetched = [*re.findall(r"<(?:script|img|iframe|source)[^>]* src=\"?([^\" >]+)", text)]
+        fetched += re.findall(r"<link[^>]* href=\"([^\"]+)\"[^>]*stylesheet", text)
+        assert fetched
+        assert not [one for one in fetched if re.match(r"(https?:)?//", one)], page
     page = ROOT / "out" / "manual" / "pages" / "SECURITY.md"
     page.write_text(f"{page.read_text()}\n[nowhere](nowhere.md)\n")
     mkdocs = (ROOT / "out" / "manual-environment" / "bin" / "python", "-m", "mkdocs")
