@@ -207,10 +207,10 @@ DASHBOARD = Dashboard(
             ),
         ),
         Row(
-            "What is left",
+            "Remaining budget",
             (
                 Heat(
-                    "The fleet by what is left",
+                    "Meters by remaining budget",
                     "How many meters, by the share of their budget that their next window finds. "
                     "Darker is more meters; a band that sinks is a fleet that is running out.",
                     "short",
@@ -250,7 +250,7 @@ DASHBOARD = Dashboard(
             ),
         ),
         Row(
-            "What is published, and what is withheld",
+            "Published and withheld",
             (
                 Lines(
                     "Windows",
@@ -270,7 +270,7 @@ DASHBOARD = Dashboard(
                     least=0,
                 ),
                 Lines(
-                    "Withheld, and why",
+                    "Withheld windows by reason",
                     "The share of windows of which nothing was published: because the budget was "
                     "spent, or because too few readings had come.",
                     "percentunit",
@@ -302,7 +302,7 @@ DASHBOARD = Dashboard(
             ),
         ),
         Row(
-            "What is promised",
+            "Privacy guarantee",
             (
                 Table(
                     "Policies",

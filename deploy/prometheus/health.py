@@ -182,7 +182,7 @@ ALERTS = (
         (
             (
                 "Is the rate of records falling (trouble) or the input rising (growth, a replay)? "
-                "See *Records* and *Records waiting* on the dashboard *Stream health*."
+                "See *Records* and *Consumer lag* on the dashboard *Stream health*."
             ),
             (
                 "Is one partition alone behind? Then its meters are too many or too busy: more "

@@ -72,8 +72,8 @@ ALERTS = (
         (
             "`budget`: see MeterAgentBudgetRunsOut.",
             (
-                "`coverage`: are readings missing at the source, rejected (*Rejected, and why*) or "
-                "late (*Readings by what became of them*)? Is `min_coverage` too strict?"
+                "`coverage`: are readings missing at the source, rejected (*Rejected records by "
+                "reason*) or late (*Readings by outcome*)? Is `min_coverage` too strict?"
             ),
         ),
     ),
@@ -146,8 +146,8 @@ ALERTS = (
         "`agent.max_meters` allows.",
         (
             (
-                "*Rejected, and why* on the dashboard *Stream health* names the reasons, the "
-                "dead-letter topic the coordinates."
+                "*Rejected records by reason* on the dashboard *Stream health* names the reasons, "
+                "the dead-letter topic the coordinates."
             ),
             "`meteragent schema reading` prints what a reading must look like.",
         ),
