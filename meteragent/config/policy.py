@@ -304,6 +304,6 @@ class PolicySettings(Settings):
         first = terms.partial or self.noise == JOINT
         asked = self.queries[:1] if first else self.queries
         if terms.least > terms.budget:
-            losses = (self._epsilon(a) * query(a.query).outputs(self.policy.slots) for a in asked)
+            losses = (self._epsilon(a) * query(a.query).draws(self.policy.slots) for a in asked)
             enough = f'write at least "{sum(losses):f}"'
             raise InvalidSetting("budget", "does not cover one window", enough)
