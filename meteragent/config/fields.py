@@ -128,7 +128,7 @@ def _texts(field: str, value: object) -> tuple[str, ...]:
     return tuple(one.strip() for one in listed)
 
 
-def _named(field: str, value: object) -> dict[str, str]:
+def _named(field: str, value: object) -> tuple[tuple[str, str], ...]:
     if isinstance(value, str):
         pairs = [one.partition("=") for one in value.split(",") if one]
         value = {name.strip(): path.strip() for name, _, path in pairs}
@@ -138,7 +138,7 @@ def _named(field: str, value: object) -> dict[str, str]:
         raise InvalidSetting(
             field, "is no table of names and paths", 'write for example { a = "a.power" }'
         )
-    return value
+    return tuple(value.items())
 
 
 _server = _matching(_SERVER, 'is not "host:port"', "kafka-1.example.net:9092")
@@ -187,7 +187,7 @@ Host = Annotated[str, _kind(_matching(_HOST, "is not a host or address", "127.0.
 Text = Annotated[str, _kind(_matching(_TEXT, "is not a text of one line", "meteragent"))]
 TextOrNone = Annotated[str, _kind(_matching(_TEXT_OR_NONE, "is not a text of one line", "unit"))]
 Texts = Annotated[tuple[str, ...], _kind(_texts)]
-Named = Annotated[dict[str, str], _kind(_named)]
+Named = Annotated[tuple[tuple[str, str], ...], _kind(_named)]
 """Names -> paths."""
 Flag = Annotated[bool, _kind(_flag)]
 Servers = Annotated[tuple[str, ...], _kind(_servers)]

@@ -143,7 +143,7 @@ class Input(Settings):
         )
         return Mapping(
             self._columns(),
-            tuple(self.channels.items()),
+            self.channels,
             self.time_format,
             zone_of(self.timezone) if self.timezone else None,
             meaning,
@@ -195,7 +195,7 @@ class Input(Settings):
             Quantity(self.kind, self.unit)
         except InvalidSetting as refused:
             return [refused]
-        names = [("value", self.value), *(("channels", path) for path in self.channels.values())]
+        names = [("value", self.value), *(("channels", path) for _, path in self.channels)]
         return [
             InvalidSetting(name, f"says {said}, and unit is {self.unit}", "let one be the other's")
             for name, path in names

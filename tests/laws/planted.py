@@ -15,9 +15,9 @@ import pytest
 
 from meteragent import TruncatedGeometric
 from meteragent.explain.guarantee import Guarantee
-from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.kafka import intake
+from meteragent.kafka.unpack import Unpacker
 from meteragent.privacy.entropy import Entropy
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import NAMED, READINGS, Query
@@ -114,15 +114,17 @@ def grants_everything(patch: pytest.MonkeyPatch) -> None:
 
 
 def rejects_what_is_beyond_the_range(patch: pytest.MonkeyPatch) -> None:
-    true = Decoder.decode
+    true = Unpacker.columns
 
-    def decode(*given: Any) -> Readings:
+    def columns(*given: Any) -> Readings | None:
         readings = true(*given)
+        if readings is None:
+            return None
         good = (readings.watts >= 0) & (readings.watts <= 2)
         rejects = [Reject(int(at), Reason.BAD_VALUE) for at in readings.offsets[~good]]
         return readings.chosen(good, readings.rejects + rejects, readings.next_offset)
 
-    patch.setattr(Decoder, "decode", decode)
+    patch.setattr(Unpacker, "columns", columns)
 
 
 def takes_zero_for_absent(patch: pytest.MonkeyPatch) -> None:
