@@ -32,7 +32,7 @@ DASHBOARD = Dashboard(
             "Now",
             (
                 Number(
-                    "Instances that answer",
+                    "Instances up",
                     "How many instances Prometheus can scrape.",
                     "short",
                     (Query(f"count ({gauge('ready')})", "answer"),),
@@ -49,17 +49,18 @@ DASHBOARD = Dashboard(
                     decimals=0,
                 ),
                 Number(
-                    "Longest standstill",
-                    "For how long the loop, the brokers or a due commit have let wait. Normally a "
-                    "second or two; /healthz fails at agent.progress_deadline, which is 60 s.",
+                    "Longest stall",
+                    "For how long the loop, the brokers or a due commit have made no progress. "
+                    "Normally a second or two; /healthz fails at agent.progress_deadline, "
+                    "which is 60 s.",
                     "s",
-                    (Query(largest(gauge("standstill_seconds")), "standstill"),),
+                    (Query(largest(gauge("standstill_seconds")), "stall"),),
                     width=4,
                     steps=((None, GREEN), (10, YELLOW), (60, RED)),
                     decimals=1,
                 ),
                 Number(
-                    "Records waiting",
+                    "Consumer lag",
                     "How many records of the input have not been read yet.",
                     "short",
                     (Query(total(gauge("partition_lag_records")), "waiting"),),
@@ -77,7 +78,7 @@ DASHBOARD = Dashboard(
                     decimals=0,
                 ),
                 Number(
-                    "Since the last commit",
+                    "Time since the last commit",
                     "How long ago something was published, by whichever instance did so last. "
                     "Nothing is while nothing comes in: when that is too long, "
                     "MeterAgentNothingRead says so.",
@@ -95,7 +96,7 @@ DASHBOARD = Dashboard(
             ),
         ),
         Row(
-            "What comes in",
+            "Input",
             (
                 Lines(
                     "Records",
@@ -106,7 +107,7 @@ DASHBOARD = Dashboard(
                     stacked=True,
                 ),
                 Lines(
-                    "Readings by what became of them",
+                    "Readings by outcome",
                     "Late ones came when their window had been decided; of two for the same slot "
                     "the second is a duplicate. Where presence is private, only late ones count.",
                     "rps",
@@ -114,7 +115,7 @@ DASHBOARD = Dashboard(
                     least=0,
                 ),
                 Lines(
-                    "Rejected, and why",
+                    "Rejected records by reason",
                     "Records per second that were rejected whole. Each is in the dead-letter "
                     "topic, by its coordinates.",
                     "rps",
@@ -132,10 +133,10 @@ DASHBOARD = Dashboard(
             ),
         ),
         Row(
-            "How far behind",
+            "Delay",
             (
                 Lines(
-                    "From a window's end to its release",
+                    "Delay from window end to release",
                     "The wall clock's delay of half, and of nearly all, of the windows that were "
                     "committed. Grace and idle are in it. In a replay it is the age of the data.",
                     "s",
@@ -154,7 +155,7 @@ DASHBOARD = Dashboard(
                     least=0,
                 ),
                 Lines(
-                    "Records waiting, by partition",
+                    "Consumer lag by partition",
                     "Records after the last one read, as the brokers say.",
                     "short",
                     (
@@ -167,7 +168,7 @@ DASHBOARD = Dashboard(
                     least=0,
                 ),
                 Lines(
-                    "Age of the newest reading, by partition",
+                    "Age of the newest reading by partition",
                     "How far a partition's event time is behind the wall clock: near the meters' "
                     "own delay while it is caught up.",
                     "s",
@@ -180,7 +181,7 @@ DASHBOARD = Dashboard(
             "Clocks",
             (
                 Lines(
-                    "Ahead of the brokers",
+                    "Clock offset from the brokers",
                     "By how much each instance's clock is ahead of the brokers', at least. Beyond "
                     "agent.max_skew no clock closes windows there, and the instance is not ready.",
                     "s",
@@ -194,7 +195,7 @@ DASHBOARD = Dashboard(
                     width=12,
                 ),
                 Lines(
-                    "Since the brokers' time was learned",
+                    "Time since the last clock check",
                     "Each instance asks once a second, in the ledger topic, as long as a partition "
                     "is its own.",
                     "s",
@@ -225,7 +226,7 @@ DASHBOARD = Dashboard(
                     bars=True,
                 ),
                 Lines(
-                    "How long a commit takes",
+                    "Commit duration",
                     "From handing records over to the end of the transaction: of half of them, and "
                     "of nearly all.",
                     "s",
@@ -236,8 +237,8 @@ DASHBOARD = Dashboard(
                     least=0,
                 ),
                 Lines(
-                    "Standstill",
-                    "For how long the loop, the brokers or a due commit have let wait.",
+                    "Stalls",
+                    "For how long the loop, the brokers or a due commit have made no progress.",
                     "s",
                     (
                         Query(
@@ -252,7 +253,7 @@ DASHBOARD = Dashboard(
             ),
         ),
         Row(
-            "Comings, goings and failures",
+            "Rebalances and failures",
             (
                 Lines(
                     "Partitions by state",
@@ -307,10 +308,10 @@ DASHBOARD = Dashboard(
             ),
         ),
         Row(
-            "What it takes",
+            "Resources",
             (
                 Lines(
-                    "Processors",
+                    "CPU",
                     "Processor time per second, by instance: 1 is one core.",
                     "short",
                     (

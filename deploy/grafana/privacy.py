@@ -99,7 +99,7 @@ DASHBOARD = Dashboard(
                     width=6,
                 ),
                 Number(
-                    "Budget of the poorest tenth",
+                    "Remaining budget, 10th percentile",
                     "One meter in ten has this share of its budget left, or less. A policy whose "
                     "budget covers its horizon exactly stands near 0 for good, and is not short.",
                     "percentunit",
@@ -110,9 +110,9 @@ DASHBOARD = Dashboard(
                     decimals=0,
                 ),
                 Number(
-                    "A tenth cannot pay in",
-                    "At the present rate, the time until one meter in ten cannot pay for its next "
-                    "window. A policy that can go on for ever is not shown.",
+                    "Time until 10 % run out",
+                    "At the present rate, the time until one meter in ten has no budget left for "
+                    "its next window. A policy that can go on for ever is not shown.",
                     "dtdurations",
                     (
                         Query(
@@ -179,7 +179,7 @@ DASHBOARD = Dashboard(
                     least=0,
                 ),
                 Lines(
-                    "Asked of the budget",
+                    "Budget demand",
                     "What the windows that end cost or would cost, as a share of what the budget "
                     "can bear for ever. Above 100 % some windows will be withheld.",
                     "percentunit",
@@ -207,10 +207,10 @@ DASHBOARD = Dashboard(
             ),
         ),
         Row(
-            "What is left",
+            "Remaining budget",
             (
                 Heat(
-                    "The fleet by what is left",
+                    "Meters by remaining budget",
                     "How many meters, by the share of their budget that their next window finds. "
                     "Darker is more meters; a band that sinks is a fleet that is running out.",
                     "short",
@@ -223,23 +223,23 @@ DASHBOARD = Dashboard(
                     ),
                 ),
                 Lines(
-                    "Left to the poorest tenth, and to half",
+                    "Remaining budget, 10th percentile and median",
                     "One meter in ten, and one in two, has this share of its budget left or less.",
                     "percentunit",
                     (
-                        Query(left_of(0.1), "{{policy}} poorest tenth", POLICY),
-                        Query(left_of(0.5), "{{policy}} poorer half", POLICY),
+                        Query(left_of(0.1), "{{policy}} 10th percentile", POLICY),
+                        Query(left_of(0.5), "{{policy}} median", POLICY),
                     ),
                     least=0,
                     most=1,
                 ),
                 Lines(
-                    "Meters that cannot pay, or hardly",
-                    "The share of meters that cannot pay for their next window, and of those with "
-                    "a tenth of their budget or less.",
+                    "Meters out of, or low on, budget",
+                    "The share of meters with no budget left for their next window, and of those "
+                    "with a tenth of their budget or less.",
                     "percentunit",
                     (
-                        Query(share_of_meters("meters_exhausted"), "{{policy}} cannot pay", POLICY),
+                        Query(share_of_meters("meters_exhausted"), "{{policy}} none left", POLICY),
                         Query(
                             share_of_meters("meters_low_budget"), "{{policy}} 10 % or less", POLICY
                         ),
@@ -250,7 +250,7 @@ DASHBOARD = Dashboard(
             ),
         ),
         Row(
-            "What is published, and what is withheld",
+            "Published and withheld",
             (
                 Lines(
                     "Windows",
@@ -270,7 +270,7 @@ DASHBOARD = Dashboard(
                     least=0,
                 ),
                 Lines(
-                    "Withheld, and why",
+                    "Withheld windows by reason",
                     "The share of windows of which nothing was published: because the budget was "
                     "spent, or because too few readings had come.",
                     "percentunit",
@@ -302,12 +302,12 @@ DASHBOARD = Dashboard(
             ),
         ),
         Row(
-            "What is promised",
+            "Privacy guarantee",
             (
                 Table(
                     "Policies",
                     "Whoever weighs two worlds that differ by at most the radius, in every reading "
-                    "of a horizon that starts or ends with a window, sees his odds change by at "
+                    "of a horizon that starts or ends with a window, sees their odds change by at "
                     "most exp(a horizon), which is never more than exp(budget). In a stretch as "
                     "long that begins elsewhere, and so touches one window more, they change by at "
                     "most exp(any other).",

@@ -130,6 +130,7 @@ def schema() -> Schema:
             {
                 "enabled": FLAG,
                 "interval": {"type": "string", "pattern": "^[0-9]+(s|m)$"},
+                "runbooks": _object({"url": {"type": "string", "pattern": "^(https?://[^#]+)?$"}}),
                 "labels": TEXTS,
                 "dashboards": FLAG,
                 "dashboardLabels": TEXTS,

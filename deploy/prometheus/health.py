@@ -80,9 +80,9 @@ ALERTS = (
         "1m",
         CRITICAL,
         INSTANCE,
-        "An agent stands still",
-        "{{ $labels.instance }} has let wait for longer than agent.progress_deadline.",
-        "The loop does not turn, the brokers do not answer, or a due commit does not end. "
+        "An agent makes no progress",
+        "{{ $labels.instance }} has made no progress for longer than agent.progress_deadline.",
+        "Its event loop is blocked, the brokers do not answer, or a due commit does not end. "
         "/healthz says 503, so whoever runs the agent will start it anew; all it holds is rebuilt "
         "from Kafka.",
         (
@@ -91,7 +91,7 @@ ALERTS = (
                 "Does Kafka hold writes back (quotas, too few replicas in sync, a full disk)? Then "
                 "commits stall while reads go on."
             ),
-            "If only this instance stands still, restart it; nothing is lost or published twice.",
+            "If only this instance is stuck, restart it; nothing is lost or published twice.",
         ),
     ),
     Alert(
@@ -182,7 +182,7 @@ ALERTS = (
         (
             (
                 "Is the rate of records falling (trouble) or the input rising (growth, a replay)? "
-                "See *Records* and *Records waiting* on the dashboard *Stream health*."
+                "See *Records* and *Consumer lag* on the dashboard *Stream health*."
             ),
             (
                 "Is one partition alone behind? Then its meters are too many or too busy: more "

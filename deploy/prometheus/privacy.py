@@ -15,7 +15,7 @@ ALERTS = (
         WARNING,
         POLICY,
         "A privacy budget is about to run out",
-        "Under {{ $labels.policy }} one meter in ten cannot pay for its next window within "
+        "Under {{ $labels.policy }} one meter in ten has no budget left for its next window within "
         "{{ $value | humanizeDuration }}.",
         "At the present rate the budget of a tenth of the meters is spent within the hour, or "
         "before the next window or collection, where these are rarer. Then "
@@ -27,7 +27,7 @@ ALERTS = (
                 "what a smaller epsilon does to the error."
             ),
             (
-                "See *Asked of the budget* on the dashboard *Privacy spend*: above 100 % the "
+                "See *Budget demand* on the dashboard *Privacy spend*: above 100 % the "
                 "configuration asks for more than it grants."
             ),
             (
@@ -44,9 +44,9 @@ ALERTS = (
         "15m",
         WARNING,
         POLICY,
-        "Meters cannot pay",
-        "{{ $value | humanizePercentage }} of the meters under {{ $labels.policy }} cannot pay for "
-        "their next window.",
+        "Meters have no budget left",
+        "{{ $value | humanizePercentage }} of the meters under {{ $labels.policy }} have no budget "
+        "left for their next window.",
         "Their budget of this horizon is spent, so nothing more of them is published for now.",
         (
             "`meteragent ledger top -c agent.toml` names the meters, on the trusted side.",
@@ -72,8 +72,8 @@ ALERTS = (
         (
             "`budget`: see MeterAgentBudgetRunsOut.",
             (
-                "`coverage`: are readings missing at the source, rejected (*Rejected, and why*) or "
-                "late (*Readings by what became of them*)? Is `min_coverage` too strict?"
+                "`coverage`: are readings missing at the source, rejected (*Rejected records by "
+                "reason*) or late (*Readings by outcome*)? Is `min_coverage` too strict?"
             ),
         ),
     ),
@@ -146,8 +146,8 @@ ALERTS = (
         "`agent.max_meters` allows.",
         (
             (
-                "*Rejected, and why* on the dashboard *Stream health* names the reasons, the "
-                "dead-letter topic the coordinates."
+                "*Rejected records by reason* on the dashboard *Stream health* names the reasons, "
+                "the dead-letter topic the coordinates."
             ),
             "`meteragent schema reading` prints what a reading must look like.",
         ),

@@ -60,13 +60,15 @@ MAPPING = {
 """Arguments that say how the input is written -> the settings of `[input]` that they are."""
 OUTPUTS = {"json": "encoder.Encoder", "csv": "csv_encoder.CsvEncoder"}
 """What files are written in -> who writes it; imported when it is asked for."""
+OF_FEEDERS = "lv-feeder"
+"""The format of groups alone: `formats.feeder_table`."""
 
 
 def add(command: ArgumentParser) -> None:
     """Everything that `sanitize` takes."""
     command.add_argument("input", metavar="IN", help="CSV or JSON lines, may be gzip; - is a pipe")
     command.add_argument("-o", "--output", type=Path, metavar="OUT", help="instead of a pipe")
-    command.add_argument("--format", choices=OUTPUTS, default="json", help="of OUT")
+    command.add_argument("--format", choices=(*OUTPUTS, OF_FEEDERS), default="json", help="of OUT")
     command.add_argument("--ledger", type=Path, metavar="FILE", help="accounts, as SQLite")
     command.add_argument(
         "--rejects", type=Path, metavar="FILE", help="where rejected lines stood, and why"

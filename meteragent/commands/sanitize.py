@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from meteragent.commands.arguments import OUTPUTS
+from meteragent.commands.arguments import OF_FEEDERS, OUTPUTS
 from meteragent.commands.exit_codes import Exit
 from meteragent.commands.settings import mapping_of, option_of, settings, written_as
 from meteragent.config import Config
@@ -30,11 +30,12 @@ from meteragent.files.progress import Progress
 from meteragent.files.sink import File, Stream
 from meteragent.files.source import Source
 from meteragent.files.totals import Totals
+from meteragent.formats.feeder_table import FeederEncoder
 from meteragent.formats.forms import ReleaseEncoder
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.units import format_duration
-from meteragent.stream.meters import Assigned
+from meteragent.stream.meters import Assigned, by_prefix
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Withheld
 
@@ -58,7 +59,7 @@ def run(arguments: Namespace) -> Exit:
             config,
             key,
             mapping_of(arguments, config),
-            encoder_of(arguments.format, config.groups if of_groups else config.assigned),
+            _encoder(arguments, config, of_groups=of_groups),
             keep=arguments.at_end == "keep",
             by_meter=arguments.by_meter,
             say=_say,
@@ -100,6 +101,19 @@ def _is_of_groups(arguments: Namespace, config: Config) -> bool:
     if config.policy and arguments.groups:
         _say("[[policy]] is left out: it is released where there is no --groups")
     return bool(arguments.groups)
+
+
+def _encoder(arguments: Namespace, config: Config, *, of_groups: bool) -> ReleaseEncoder:
+    """What writes releases as the arguments say."""
+    if arguments.format != OF_FEEDERS:
+        return encoder_of(arguments.format, config.groups if of_groups else config.assigned)
+    if not of_groups:
+        raise InvalidSetting("--format", "is of groups, and there is no --groups", "write csv")
+    if any(len(its) > 1 for its in by_prefix(config.groups)):
+        problem = "has one policy's rows, and some groups have several [[group]]"
+        raise InvalidSetting("--format", problem, "leave one, or write csv")
+    policies = [one.policy for one in config.groups]
+    return FeederEncoder(policies, members.feeders(arguments.groups))
 
 
 def encoder_of(output: str, assigned: Sequence[Assigned]) -> ReleaseEncoder:

@@ -49,7 +49,7 @@ class PolicySettings(Settings):
     """What is released of the meters whose id begins with `match`, and at what price.
 
     `epsilon` is the loss of one draw: someone who weighs two worlds that differ by at most
-    `radius` in every reading sees his odds change by at most `exp(epsilon)`. `budget` is the
+    `radius` in every reading sees their odds change by at most `exp(epsilon)`. `budget` is the
     same for all answers of any `horizon` together that starts or ends with a window; any other
     stretch as long touches one window more. A `radius` that is no whole number of steps counts
     as the next one that is. `meteragent explain` says all of it in numbers.
@@ -304,6 +304,6 @@ class PolicySettings(Settings):
         first = terms.partial or self.noise == JOINT
         asked = self.queries[:1] if first else self.queries
         if terms.least > terms.budget:
-            losses = (self._epsilon(a) * query(a.query).outputs(self.policy.slots) for a in asked)
+            losses = (self._epsilon(a) * query(a.query).draws(self.policy.slots) for a in asked)
             enough = f'write at least "{sum(losses):f}"'
             raise InvalidSetting("budget", "does not cover one window", enough)

@@ -20,7 +20,10 @@ class AskedQuery(Settings):
         'clocks of `timezone`, or of UTC, as `"avg[07:00-23:00]"`, `"avg[weekday 17:00-20:00]"`, '
         '`"avg[mon-fri 07:00-09:00 17:00-20:00, sat]"` or `"avg[not weekend 22:00-06:00]"`: hours '
         "over midnight are of the day on which they begin. A window that holds none of them is not "
-        "asked, and pays nothing for it.",
+        "asked, and pays nothing for it. Of groups whose windows are one pane, such as 15m, also "
+        '`"layers(500W)"`: how homes spread over what they draw. The first layer is what of each '
+        "home lies up to 500 W above `home_minimum`, added up over all homes; the next is what is "
+        "in the 500 W above that, and so on. All of them together lose what one answer does.",
         '"avg"',
     )
     epsilon: Exact | None = setting(

@@ -3,6 +3,7 @@
 guarantee   what a policy promises, per release and per horizon, worded once
 leakage     what a release tells at most
 reader, bills    what a reader makes of releases for free: guesses, likelihoods, sums
+spread      what a reader makes of the layers of a group: homes above thresholds, quantiles
 loads       everyday loads, and how well all releases together can tell them
 advantage   how often the best attacker is right who holds several stories, exactly
 habits      the same of everyday loads, once and as habits

@@ -1,6 +1,6 @@
 """How often the best attacker is right who holds several stories, and a release: exactly.
 
-Nobody is right more often, whatever they know besides and however they reckon. No trials are
+Nobody is right more often, whatever they know besides and whatever method they use. No trials are
 made: success follows from the law of the noise (claim 12 of `mechanism.md`).
 
     apart     two stories in one answer: their total variation, a closed form

@@ -53,7 +53,7 @@ def of_odds(guarantee: Promised, loads: tuple[Seen, ...]) -> Iterator[str]:
     shown = [seen.load for seen in loads if seen.right.once > TOLD and seen is not tv]
     if shown:
         yield (
-            f"Not hidden to speak of: {listed(shown)}. Of a single one the best attacker is right "
+            f"Effectively not hidden: {listed(shown)}. Of a single one the best attacker is right "
             "in more than three cases of four."
         )
     if not protects(guarantee.one_release.log_odds):

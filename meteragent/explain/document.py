@@ -82,13 +82,13 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One query's answer about one window; of a query that answers each slot, one of them."""
+    """One query's answer about one window; of a query of several answers, one of them."""
 
     query: str
     epsilon_per_watt: str
     """What one output costs, exactly; where all answers share a draw, what they cost together."""
     outputs: int
-    """How many levels answer the query: one, or one for each slot."""
+    """How many levels answer the query: one, or one for each slot, or for each layer of homes."""
     noise_scale: float
     """The watts over which the chance of an error falls to 1/e; where all answers share a draw, of
     the largest of their errors, in the end."""

@@ -179,8 +179,8 @@ class Guarantee:
             f"more than {significant(self.guess, ROUND_CEILING)} times as often as before."
         )
         yield (
-            "That holds whatever they know besides and however they reckon, unless they hold the "
-            "noise key or see the readings themselves."
+            "That holds whatever they know besides and whatever method they use, unless they hold "
+            "the noise key or see the readings themselves."
         )
         yield (
             "In general: if two versions of a home differ by at most W watts in every reading, W "

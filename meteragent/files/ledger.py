@@ -91,7 +91,7 @@ class SqliteLedger:
                 )
 
     def close(self) -> None:
-        """Let go of it. The lock goes last: whoever closes a file loses all his locks on it."""
+        """Let go of it. The lock goes last: who closes a file loses all their locks on it."""
         self._database.close()
         if self._lock >= 0:
             os.close(self._lock)

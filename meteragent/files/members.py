@@ -2,15 +2,18 @@
 
 Columns `meter_id` and `group_id`, and where members come and go `from` and `until`: RFC 3339 with
 a zone, or milliseconds since the epoch; where they are empty, a home is in its group from ever, or
-for ever. Other columns are left alone.
+for ever. Other columns are left alone, but for those that say who a feeder is in the table of
+`--format lv-feeder`.
 """
 
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from meteragent.errors import FileRefused
+from meteragent.formats.feeder_table import Feeder
 from meteragent.formats.json_one import CONTROL, RFC3339, milliseconds
 from meteragent.privacy.members import ALWAYS, FOR_EVER, Membership
 from meteragent.stream.meters import normal
@@ -18,10 +21,23 @@ from meteragent.stream.meters import normal
 _NEEDED = ("meter_id", "group_id")
 _ID = re.compile(rf"[^{CONTROL}]{{1,128}}")
 _TIME = re.compile(RFC3339)
+Taken = TypeVar("Taken")
 
 
 def read(path: Path, *, normalise_ids: bool = False) -> list[Membership]:
     """All memberships. FileRefused: what is wrong with the file, and in which line."""
+    found = _table(path, lambda rows: [*_members(path, rows, normalise_ids=normalise_ids)])
+    if not found:
+        raise FileRefused(str(path), "names no member", "write a line for each home of each group")
+    return found
+
+
+def feeders(path: Path) -> dict[str, Feeder]:
+    """What the same file says of who each group is. FileRefused: it says two things of one."""
+    return _table(path, lambda rows: _feeders(path, rows))
+
+
+def _table(path: Path, taken: "Callable[[csv.DictReader[str]], Taken]") -> Taken:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = csv.DictReader(file, strict=True)
@@ -29,7 +45,7 @@ def read(path: Path, *, normalise_ids: bool = False) -> list[Membership]:
             if missing:
                 instead = f"write a header with {' and '.join(_NEEDED)}"
                 raise FileRefused(str(path), f"has no column {missing[0]}", instead)
-            found = [*_members(path, rows, normalise_ids=normalise_ids)]
+            return taken(rows)
     except OSError as error:
         problem = f"cannot be read ({error.strerror})"
         raise FileRefused(str(path), problem, "name a file that can") from None
@@ -37,9 +53,6 @@ def read(path: Path, *, normalise_ids: bool = False) -> list[Membership]:
         raise FileRefused(str(path), "is not UTF-8 text", "save it as UTF-8") from None
     except csv.Error:
         raise FileRefused(str(path), "is no table of CSV", "compare its quotes") from None
-    if not found:
-        raise FileRefused(str(path), "names no member", "write a line for each home of each group")
-    return found
 
 
 def _members(
@@ -61,6 +74,19 @@ def _members(
                 raise FileRefused(where, problem, "leave out one of the two")
         its.append((line, since, until))
         yield Membership(home, group, since, until)
+
+
+def _feeders(path: Path, rows: "csv.DictReader[str]") -> dict[str, Feeder]:
+    found: dict[str, Feeder] = {}
+    for row in rows:
+        group = _id(f"{path}, line {rows.line_num}", "group_id", row["group_id"])
+        own = Feeder(**{name: (row.get(name) or "").strip() for name in Feeder._fields})
+        own = own if own.lv_feeder_id else own._replace(lv_feeder_id=group)
+        if found.setdefault(group, own) != own:
+            where = f"{path}, line {rows.line_num}"
+            problem = "says of its group another feeder than a line before"
+            raise FileRefused(where, problem, f"compare {', '.join(Feeder._fields)}")
+    return found
 
 
 def _id(where: str, name: str, value: str | None) -> str:

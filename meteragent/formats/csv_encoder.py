@@ -40,7 +40,7 @@ class CsvEncoder:
     @property
     def header(self) -> bytes:
         """The names of the columns."""
-        return _rows([self._columns])[0] + b"\n"
+        return rows_of([self._columns])[0] + b"\n"
 
     def encode(self, releases: Releases) -> list[bytes]:
         """One row per window, in their order; cells of what was not released are empty."""
@@ -77,7 +77,7 @@ class CsvEncoder:
         paid = kind.paid(policy)
         cells |= {f"{charge.name}{_EPSILON}": repeat(charge.epsilon) for charge in paid}
         columns = [cells.get(column, repeat("")) for column in self._columns]
-        return _rows(zip(*columns, strict=False))  # as many as there are windows
+        return rows_of(zip(*columns, strict=False))  # as many as there are windows
 
 
 class _Written(list[str]):
@@ -86,7 +86,8 @@ class _Written(list[str]):
     write = list.append
 
 
-def _rows(rows: Iterable[Iterable[str]]) -> list[bytes]:
+def rows_of(rows: Iterable[Iterable[str]]) -> list[bytes]:
+    """Lines of CSV, without their ends."""
     lines = _Written()
     csv.writer(lines, lineterminator="").writerows(rows)
     return [line.encode() for line in lines]

@@ -33,7 +33,7 @@ MOST_NAMES = 2**17
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:([,' \u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*(?:\.[0-9]*)?")
-"""Thousands apart: who reads only numbers below them tells in his rejects when a home drew more."""
+"""Thousands apart: whoever reads only numbers below them tells by rejects when a home drew more."""
 _COMMAS = re.compile(r"[+-]?[0-9., ']*,[0-9., ']*")
 _SWAPPED = str.maketrans(",.", ".,")
 _BLANK = " \t\n\r\x0b\x0c"

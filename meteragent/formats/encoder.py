@@ -155,14 +155,15 @@ class Answers:
         queries = [question.query for question in policy.questions]
         outputs = [query.outputs(policy.slots) for query in queries]
         spans = pairwise([0, *np.cumsum(outputs).tolist()])
-        self._spans = list(zip(spans, [query.per_slot for query in queries], strict=True))
+        many = [query.per_slot or query.layers > 0 for query in queries]
+        self._spans = list(zip(spans, many, strict=True))
 
     def cells(self, outputs: Watts, present: Mask, kind: Kind) -> list[Iterable[str]]:
         """cells[question][window]: what is written for each answer that is released."""
         columns: list[Iterable[str]] = []
-        for (first, last), per_slot in (self._spans[one] for one in kind.released):
+        for (first, last), many in (self._spans[one] for one in kind.released):
             answers = outputs[:, first:last]
-            if per_slot:
+            if many:
                 shown = answers.astype(np.object_)
                 if self._public:
                     shown[~present] = None

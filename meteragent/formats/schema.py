@@ -27,7 +27,9 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _PERCENTILE = r"p(0|[1-9][0-9]?)(\.[0-9]{1,6})?"
 _OF_PARTS = rf"(min|median|max|{_PERCENTILE})\(([0-9]+(d|h|m|s|ms))+\)"
 _OF_HOURS = rf"(avg|min|median|max|{_PERCENTILE}|{_OF_PARTS})\[{PATTERN}\]"
-_QUERY = {"pattern": rf"^({'|'.join(NAMED)}|{_PERCENTILE}|{_OF_PARTS}|{_OF_HOURS})$"}
+_LAYERS = r"layers\([0-9]+(\.[0-9]+)?(MW|kW|W)\)"
+_EACH = "|".join((*NAMED, _PERCENTILE, _OF_PARTS, _OF_HOURS, _LAYERS))
+_QUERY = {"pattern": rf"^({_EACH})$"}
 _CHARGE = {"anyOf": [_QUERY, {"const": JOINT}]}
 _DECIMAL = {"type": "string", "pattern": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"}
 _POSITIVE = {"type": "string", "pattern": r"^(0|[1-9][0-9]*)(\.[0-9]+)?$"}
@@ -141,8 +143,8 @@ def release_schema() -> Schema:
         "policy": _POLICY_ID,
         "epsilon": {
             "type": "object",
-            "description": "The loss per watt of each answer (of each slot's, for a list), or of "
-            "all of them together.",
+            "description": "The loss per watt of each answer (of each slot's, for the list of "
+            "`reading`; of all layers together, for a list of layers), or of all of them together.",
             "propertyNames": _CHARGE,
             "additionalProperties": _POSITIVE,
         },

@@ -17,6 +17,7 @@ terms, ledger    accounts: a ring for each policy of a meter, what it spent and 
 ledger_record, billing    accounts as bytes, and back, under the shares of then or of now
 policy      what is released of a window, at what price
 group       a group of homes, read as one meter
+layers      how homes of a group spread over what they draw
 members     who is in which group when, as far as the reserve of homes covers it
 release     windows that are paid for -> values
 """

@@ -88,6 +88,9 @@ class Asking:
     def refuse_unanswerable(self, panes: Windows, *, filled: bool) -> None:
         """Refuse what windows of such panes do not keep, and what slots cannot say."""
         for asked in self.questions:
+            if asked.query.about.width and not asked.query.layers:
+                problem = f"asks {asked.query.name} of a meter, and layers are of homes of a group"
+                raise InvalidSetting("queries", problem, "write it in a [[group]]")
             refuse_unanswerable(asked.query, self.windows, panes, filled=filled)
             if asked.query.about.register:
                 _refuse_crooked_hours(asked.query, self.of_hours[asked.query.about], filled=filled)

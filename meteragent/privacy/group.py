@@ -11,7 +11,8 @@ the first of these with the level nearest 0 W. What is there is never scaled up 
 home would then count for more than its readings say.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, partial
 from typing import Any
@@ -22,9 +23,11 @@ from meteragent.errors import InvalidSetting
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.calendar import Calendar
 from meteragent.privacy.domain import ABSENT, Domain, Levels
+from meteragent.privacy.layers import Layers, is_layered, layers_of
 from meteragent.privacy.policy import Policy, policy_of
 from meteragent.privacy.query import NAMED
 from meteragent.privacy.question import Question
+from meteragent.privacy.terms import JOINT
 from meteragent.privacy.windows import Windows
 
 
@@ -51,6 +54,8 @@ class GroupPolicy(Policy):
     homes: PerHome
 
     def __post_init__(self) -> None:
+        asked = tuple(self._with_layers(one) for one in self.questions)
+        object.__setattr__(self, "questions", asked)  # the range of homes says how many layers
         super().__post_init__()
         if self.presence != "private":
             raise InvalidSetting("presence", "is private in groups", "leave it out")
@@ -68,6 +73,24 @@ class GroupPolicy(Policy):
                 problem = f"is no whole number of the steps of {fine} W that sums are made of"
                 raise InvalidSetting(name, problem, f'write for example "-{fine}W"')
         self.home  # noqa: B018 - refuses a domain that no home can have
+        if self.layers:
+            self._refuse_what_has_no_layers()
+
+    def _with_layers(self, asked: Question) -> Question:
+        if not is_layered(asked.query):
+            return asked
+        count = layers_of(asked.query, self.home.domain).count
+        return replace(asked, query=replace(asked.query, layers=count))
+
+    def _refuse_what_has_no_layers(self) -> None:
+        if self.windows.slots > 1:
+            problem = "asks layers of windows of several panes, and each home has one load in one"
+            raise InvalidSetting("queries", problem, 'write window = "15m"')
+        if self.noise == JOINT:
+            problem = "is joint, and layers lose no more than one answer without"
+            raise InvalidSetting("noise", problem, "leave it out")
+        if self.domain.minimum > 0:
+            raise InvalidSetting("minimum", "is above 0 W, and layers are not", "leave it out")
 
     @cached_property
     def home(self) -> Policy:
@@ -101,11 +124,39 @@ class GroupPolicy(Policy):
         """The level of a home that was not heard: that nearest 0 W."""
         return int(self.home.domain.levels(np.zeros(1))[0])
 
+    @cached_property
+    def layers(self) -> tuple[Layers, ...]:
+        """The layers of homes that it asks for, by query."""
+        queries = (asked.query for asked in self.questions)
+        return tuple(layers_of(one, self.home.domain) for one in queries if is_layered(one))
+
+    def columns(self, levels: Levels) -> Iterator[Levels]:
+        """What is added up of the levels of homes: these, and each of their layers."""
+        yield levels
+        for layers in self.layers:
+            yield from layers.of(levels)
+
+    @cached_property
+    def at_rest(self) -> Integers:
+        """The same of a home that was not heard."""
+        columns = self.columns(np.array([self.rest]))
+        return np.array([int(column[0]) for column in columns])
+
     def levels(self, sums: Integers, homes: Integers) -> Levels:
         """The group's level where those of so many homes add up to this; clipped to its range."""
-        fine = self.domain.resolution
-        own, each = int(self.domain.minimum / fine), int(self.homes.minimum / fine)
-        levels: Levels = np.clip(sums + homes * each - own, 0, self.domain.top)
+        return self._clipped(sums + homes * int(self.homes.minimum / self.domain.resolution))
+
+    def levels_of(self, sums: Integers, homes: Integers) -> Levels:
+        """levels[group, column] where the columns of so many homes add up to sums[group, column].
+
+        A layer begins at 0 W, whatever the least is that a home may draw.
+        """
+        own = self.levels(sums[:, 0], homes)[:, np.newaxis]
+        return np.concatenate([own, self._clipped(sums[:, 1:])], axis=1)
+
+    def _clipped(self, sums: Integers) -> Levels:
+        lowest = int(self.domain.minimum / self.domain.resolution)
+        levels: Levels = np.clip(sums - lowest, 0, self.domain.top)
         return levels.astype(self.domain.dtype)
 
     def _defining(self) -> dict[str, Any]:

@@ -208,7 +208,7 @@ class Policy:
         if self.noise == JOINT:
             return (Charge(JOINT, self.questions[0].nano, 1, 0, len(self.questions)),)
         return tuple(
-            Charge(asked.query.name, asked.nano, asked.query.outputs(self.slots), at, at + 1)
+            Charge(asked.query.name, asked.nano, asked.query.draws(self.slots), at, at + 1)
             for at, asked in enumerate(self.questions)
         )
 

@@ -1,7 +1,8 @@
 """Windows -> levels: the questions a policy may ask of a window.
 
 Every query obeys three laws on integer tuples, and the whole guarantee rests on them
-(`mechanism.md`, claim 1): it is monotone, shift-equivariant, and maps all zeros to zero.
+(`mechanism.md`, claim 1): it is monotone, shift-equivariant, and maps all zeros to zero. Only of
+the layers of groups something else holds (claim 15).
 A query is added by registering it here; the suite draws windows for every registered one.
 All arithmetic is on integers: floats would break the laws at ties.
 """
@@ -9,6 +10,7 @@ All arithmetic is on integers: floats would break the laws at ties.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.registers import Register, register
-from meteragent.privacy.units import duration, format_duration
+from meteragent.privacy.units import duration, format_duration, format_watts, watts
 
 Answers = NDArray[np.int64]
 """answers[window, output]"""
@@ -51,6 +53,8 @@ class About(NamedTuple):
     """The averages of its parts of this length, in milliseconds."""
     register: Register | None = None
     """What lies in these hours alone."""
+    width: Decimal = Decimal(0)
+    """The layers of homes, of so many watts each, added up over a group: see `layers`."""
 
 
 READINGS = About()
@@ -139,9 +143,15 @@ class Query:
     """Whatever the window, its answer is no less than the percentile of the first of these, and no
     more than that of the second, where 100 is the maximum: so `order` knows what it is ordered
     with."""
+    layers: int = 0
+    """How many layers it answers, which only a policy of groups can say."""
 
     def outputs(self, slots: int) -> int:
         """How many levels it answers for a window of `slots` readings."""
+        return self.layers or self.draws(slots)
+
+    def draws(self, slots: int) -> int:
+        """How many times the loss of one answer they cost together."""
         return slots if self.per_slot else 1
 
 
@@ -196,6 +206,7 @@ NAMED: dict[str, Query] = {
 """The queries with a name of their own; `p<P>` is the percentile of any decimal 0 <= P < 100."""
 
 _OF_PARTS = re.compile(r"(?P<whole>[^()]+)\((?P<part>[^()]+)\)")
+_OF_LAYERS = re.compile(r"layers\((?P<width>[^()]+)\)")
 _OF_HOURS = re.compile(r"(?P<whole>[^\[\]]+)\[(?P<hours>[^\[\]]*)\]")
 _PERCENTILE = re.compile(r"p(0|[1-9]\d?)(\.\d{1,6})?", re.ASCII)
 
@@ -204,13 +215,15 @@ def query(name: str) -> Query:
     """The query that `name` asks for: a key of `NAMED`, or a percentile such as `p99.9`.
 
     Or one of the averages of parts: `max(15m)` is the greatest of those of quarter hours. Any of
-    these may be about some hours alone: `avg[weekday 17:00-20:00]`.
+    these may be about some hours alone: `avg[weekday 17:00-20:00]`. Of groups `layers(500W)` too.
     """
     if name in NAMED:
         return NAMED[name]
     if _PERCENTILE.fullmatch(name):
         percent = Fraction(name[1:])
         return Query(name, _percentile(percent), ranks=(percent, percent))
+    if found := _OF_LAYERS.fullmatch(name):
+        return _of_layers(name, watts("query", found["width"]))
     if found := _OF_PARTS.fullmatch(name):
         return _of_parts(name, query(found["whole"]), duration("query", found["part"]))
     if found := _OF_HOURS.fullmatch(name):
@@ -234,12 +247,21 @@ def _of_parts(name: str, whole: Query, part: int) -> Query:
     return replace(whole, name=name, about=About(part), ranks=(Fraction(0), HUNDRED))
 
 
+def _of_layers(name: str, width: Decimal) -> Query:
+    """Layers of homes; they are in no order with other answers."""
+    said = f"layers({format_watts(width)})"
+    if said != name or width <= 0:
+        instead = f"write {said}" if width > 0 else "write for example layers(500W)"
+        raise InvalidSetting("query", f"{name[:20]!r} is not one", instead)
+    return Query(name, _reading, about=About(width=width))
+
+
 def _of_hours(name: str, whole: Query, hours: Register) -> Query:
     """The same query about some hours alone. It is in no order with others.
 
     Why not: hours without a reading are answered as if a home were at rest.
     """
-    if whole.per_slot:
+    if whole.per_slot or whole.about.width:
         problem = f"{name[:20]!r} is not one: {whole.name} is of every slot"
         raise InvalidSetting("query", problem, "write avg, min, median, max or p<P> of some hours")
     return replace(whole, name=name, about=whole.about._replace(register=hours), ranks=None)

@@ -15,6 +15,7 @@ from meteragent.privacy.arrays import Integers, Mask, counted
 from meteragent.privacy.entropy import GROUP, NoiseKey, Tags
 from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.ledger import NEVER
+from meteragent.privacy.query import READINGS, Sums
 from meteragent.stream.branch import Branch
 from meteragent.stream.closed import Closed
 from meteragent.stream.cohort import Cohort
@@ -95,8 +96,9 @@ def _closed(
     counts = told.pane + 1 - begin
     of, panes = np.repeat(np.arange(len(rows)), counts), np.repeat(begin, counts) + counted(counts)
     homes = told.roll.counts[groups[of]]
-    sums = np.where(panes == told.pane, told.sums[groups[of]], policy.rest * homes)
-    levels = policy.levels(sums, homes)[:, np.newaxis]
+    now = (panes == told.pane)[:, np.newaxis]
+    sums = np.where(now, told.sums[groups[of]], policy.at_rest * homes[:, np.newaxis])
+    levels = policy.levels_of(sums, homes)
     timing = Timing(policy, course)
     return Closed(Panes(rows[of], panes, levels), rows, begin, begin + counts, timing)
 
@@ -118,13 +120,25 @@ class GroupBranch(Branch):
         """`homes_of` answers how many members rows have for the windows that begin then."""
         super().__init__(assigned, key, by_name)
         self._least = assigned.policy.homes.least
+        self._layers = assigned.policy.layers
         self._homes_of = homes_of
 
     def fold(self, closed: Closed) -> Decided:
         """Fold panes into their windows; answer those that are over, and that anybody is in."""
-        decided = super().fold(closed)
+        decided = self._parted(super().fold(closed))
         starts = self.policy.windows.start(decided.windows)
         return decided.where(self._homes_of(decided.rows, starts) > 0)
+
+    def _parted(self, decided: Decided) -> Decided:
+        """With what stands beside the levels of panes under the names of those who ask for it."""
+        if not self._layers:
+            return decided
+        abouts = [READINGS, *(layers.about for layers in self._layers)]
+        ends = np.cumsum([1, *(layers.count for layers in self._layers)])[:-1]
+        levels = decided.contents[READINGS]
+        assert not isinstance(levels, Sums)  # noqa: S101 - a policy of layers has windows of one
+        contents = dict(zip(abouts, np.split(levels, ends, axis=1), strict=True))
+        return replace(decided, contents=contents)
 
     def decide(self, decided: Decided, meters: list[str], tags: Tags) -> Releases:
         """Charge windows, and release what is paid for; say how many members there are."""

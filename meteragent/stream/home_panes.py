@@ -31,7 +31,7 @@ class PaneSum(NamedTuple):
     first: int
     """The pane with which its window begins."""
     sums: Integers
-    """sums[group]: of the levels of its members."""
+    """sums[group, column]: of the levels of its members, and of each layer that is asked for."""
     heard: Mask
     """Of which groups a member was heard."""
     roll: Roll
@@ -98,7 +98,8 @@ class HomePanes:
         count = len(self._rolls.groups)
         there = heard(now, roll.homes, roll.groups, count)
         filled = without_gaps(now, last, self._group.rest)
-        sums = added_up(filled, roll.homes, roll.groups, count)
+        columns = self._group.columns(filled)
+        sums = np.stack([added_up(one, roll.homes, roll.groups, count) for one in columns], axis=1)
         self._last["pane"][homes], self._last["level"][homes] = pane, levels
         return PaneSum(pane, first, sums, there, roll, homes)
 

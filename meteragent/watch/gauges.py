@@ -145,7 +145,7 @@ class Present:
             name: _by(name, meaning, "policy")
             for name, meaning in (
                 ("meters", "Meters known."),
-                ("meters_exhausted", "Meters that cannot pay for their next window."),
+                ("meters_exhausted", "Meters with no budget left for their next window."),
                 ("meters_low_budget", "Meters with a tenth of their budget or less."),
                 ("meter_memory_bytes", "What a meter takes in arrays."),
                 (
@@ -154,7 +154,7 @@ class Present:
                 ),
                 (
                     "budget_exhaustion_seconds",
-                    "Until a tenth of the meters cannot pay, at the present rate.",
+                    "Until a tenth of the meters have no budget left, at the present rate.",
                 ),
             )
         }

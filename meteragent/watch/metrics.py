@@ -195,7 +195,7 @@ class Monitor:
         for shown in STATES:
             self.series.partitions.labels(shown).set(count[shown])
         say = _log.debug if {before, state} == _STEADY else _log.info
-        say("partition moved", partition=partition, state=state.value)
+        say("partition state changed", partition=partition, state=state.value)
 
     def _restored(self, event: e.PartitionRestored) -> None:
         self.series.restores.observe(event.seconds)

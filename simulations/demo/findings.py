@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from simulations.demo import attack
 from simulations.demo.replay import Published
 from simulations.demo.street import FILMS
+from simulations.kit.statistics import Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,9 @@ class Findings:
         """How many there are."""
         return len(self.by_readings)
 
-    def right(self, beliefs: NDArray[np.float64]) -> int:
+    def right(self, beliefs: NDArray[np.float64]) -> Share:
         """In how many homes the likeliest film is the right one."""
-        return int((beliefs.argmax(axis=1) == self.shown).sum())
+        return Share(int((beliefs.argmax(axis=1) == self.shown).sum()), self.homes)
 
     @property
     def off(self) -> float:
@@ -42,15 +43,34 @@ class Findings:
 
     @property
     def words(self) -> str:
-        """In three lines."""
+        """In five lines."""
         with_readings, with_releases = map(self.right, (self.by_readings, self.by_releases))
         return (
-            f"an attacker who knows everything else of a home names the film, one of {FILMS},\n"
-            f"  from the meter's readings:   in {with_readings} of {self.homes} homes\n"
-            f"  from what is published:      in {with_releases} of {self.homes} homes "
-            f"(mere guessing: {self.homes / FILMS:.0f})\n"
+            f"an attacker who knows everything else about a home names the film, one of {FILMS},\n"
+            f"  from the meter's readings:   in {with_readings.hits} of {self.homes} homes\n"
+            f"  from what is published:      in {with_releases.hits} of {self.homes} homes, "
+            f"{rate(with_releases)}\n"
+            f"  by guessing:                 in {100 / FILMS:.1f} %\n"
             f"the street's energy of the day, from what is published: off by {self.off:.2%}"
         )
+
+    @property
+    def document(self) -> dict[str, object]:
+        """What a caption may say."""
+        return {
+            "films": FILMS,
+            "guessing": 1 / FILMS,
+            "by_readings": self.right(self.by_readings).document(),
+            "by_releases": self.right(self.by_releases).document(),
+            "energy_off": self.off,
+        }
+
+
+def rate(share: Share) -> str:
+    """A share of homes, and the interval that holds its probability."""
+    low, high = 100 * share.low, 100 * share.high
+    sure = f"{100 * share.confidence:.0f} %"
+    return f"{100 * share.value:.1f} % ({sure} interval: {low:.1f} to {high:.1f} %)"
 
 
 def find(published: Published) -> Findings:

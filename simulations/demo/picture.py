@@ -1,5 +1,6 @@
 """The picture at the end: what the meter reads, what is published, and what each gives away."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from simulations.demo.findings import Findings
+from simulations.demo.findings import Findings, rate
 from simulations.demo.replay import Published
 from simulations.demo.street import FILM_BEGINS, FILM_SLOTS, FILMS, SLOTS
 from simulations.kit import plot
@@ -19,7 +20,7 @@ _FILM = (FILM_BEGINS / _PER_HOUR, (FILM_BEGINS + FILM_SLOTS) / _PER_HOUR)
 
 
 def draw(published: Published, found: Findings, path: Path) -> None:
-    """Write it."""
+    """Write it, and beside it, as JSON, what a caption may say."""
     home = _calmest(published)
     with plot.axes(width=9.6, height=7.4) as (figure, _):
         figure.clear()
@@ -31,6 +32,7 @@ def draw(published: Published, found: Findings, path: Path) -> None:
         _street(panels["street"], found)
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=100, metadata={"Software": None})
+    path.with_suffix(".json").write_text(json.dumps(found.document, indent=2) + "\n", "utf-8")
 
 
 def _calmest(published: Published) -> int:
@@ -90,16 +92,17 @@ def _attacked(
     """What the attacker believes of one home, and how often that is right in all of them."""
     shown = int(published.street.shown[home])
     right = found.right(beliefs)
+    how_often = rate(right).rstrip(")").replace(" (", "\n").replace(": ", ":\n")
     colours = [plot.DANGER if film == shown else plot.TRUE for film in range(FILMS)]
     axes.bar(range(FILMS), beliefs[home] * 100, color=colours, width=0.8)
-    axes.set_title(f"Attacker: right in {right} of {found.homes} homes")
+    axes.set_title(f"Attacker: right in {right.hits} of {found.homes} homes")
     axes.set_ylim(0, 108)
     axes.set_yticks([0, 50, 100], ["0 %", "50 %", "100 %"])
     axes.set_xticks([])
     axes.set_xlabel(f"which of {FILMS} films? (red: the one on)")
     axes.text(
         *(0.03 if shown > FILMS / 2 else 0.97, 0.93),
-        f"mere guessing:\n{found.homes / FILMS:.0f} of {found.homes}",
+        f"right: {how_often}\nby guessing: {100 / FILMS:.1f} %",
         transform=axes.transAxes,
         ha="left" if shown > FILMS / 2 else "right",
         va="top",

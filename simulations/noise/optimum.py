@@ -1,8 +1,8 @@
 """The best that any private mechanism could do for two answers, by a linear programme.
 
 Two answers on `k + 1` levels each, every pair as likely as any other, private at epsilon per level
-in the larger of their moves. A reader loses how far off his guesses are, added up. A mechanism that
-is made for this reader chooses his guesses itself, so its columns are guesses.
+in the larger of their moves. A reader loses how far off their guesses are, added up. A mechanism
+that is made for this reader chooses their guesses itself, so its columns are guesses.
 """
 
 from itertools import product

@@ -19,7 +19,7 @@ from meteragent import cli
 from meteragent.kafka import agent
 from meteragent.kafka.clients import BATCH_BYTES, Clients, connection
 from meteragent.privacy.domain import ABSENT, Watts
-from meteragent.privacy.query import answer
+from meteragent.privacy.query import READINGS, answer
 from meteragent.stream import pipeline
 from meteragent.stream.branch import Branch
 from meteragent.stream.closed import Closed
@@ -83,7 +83,7 @@ class ExactCohort(Cohort):
     def decide(self, branch: Branch, closed: Closed) -> Step:
         """As a plain stream processor would. Precondition: windows are panes."""
         policy, decided = branch.policy, branch.fold(closed)
-        levels = np.asarray(decided.contents)
+        levels = np.asarray(decided.contents[READINGS])
         starts = policy.windows.start(decided.windows)
         present: Mask = levels != ABSENT
         held: Integers = np.count_nonzero(present, axis=1)

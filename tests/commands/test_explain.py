@@ -62,8 +62,8 @@ without a bound that protects.
 Of any number of stories whose readings lie within 100 W of one another, one
 release makes nobody name the right one more than 1.88 times as often as before.
 
-That holds whatever they know besides and however they reckon, unless they hold
-the noise key or see the readings themselves.
+That holds whatever they know besides and whatever method they use, unless they
+hold the noise key or see the readings themselves.
 
 In general: if two versions of a home differ by at most W watts in every
 reading, W in whole steps of 10 W, the odds between them change by at most
@@ -123,7 +123,7 @@ At most, where no reading is missing: of somebody who knows all else in the
 home, and says whether it ran, once or on every one of these days. Guessing is
 right in 50 %. Budgets come back, and habits add up.
 
-Warning: Not hidden to speak of: kettle, washing machine, oven, heat pump, EV
+Warning: Effectively not hidden: kettle, washing machine, oven, heat pump, EV
 charge and empty house. Of a single one the best attacker is right in more than
 three cases of four.
 

@@ -52,6 +52,27 @@ def test_a_group_is_a_policy_of_the_panes_of_its_homes() -> None:
     assert any_policy_of(policy.document()) == policy
 
 
+def test_layers_are_as_many_as_make_up_the_range_of_a_home_and_cost_as_one() -> None:
+    asked = {"window": "15m", "queries": ["avg", "layers(500W)", "layers(2kW)"], "budget": "3"}
+    [one] = config(group=[ALONE | asked]).groups
+    policy = one.policy
+    assert [q.query.outputs(1) for q in policy.questions] == [1, 48, 12]
+    assert policy.terms.price == sum(q.nano for q in policy.questions)
+    assert any_policy_of(policy.document()) == policy
+    [little] = refused(group=[ALONE | asked | {"budget": "2"}])
+    assert little == 'group[0].budget: does not cover one window; write at least "3"'
+
+
+def test_meters_have_no_layers() -> None:
+    [problem] = refused(
+        policy=[HOME | {"budget": "9", "radius": "1kW", "queries": ["layers(1kW)"]}]
+    )
+    assert problem == (
+        "policy[0].queries: asks layers(1kW) of a meter, and layers are of homes of a group; "
+        "write it in a [[group]]"
+    )
+
+
 @pytest.mark.parametrize("window", ["day", "week", "month"])
 def test_windows_may_be_those_of_a_calendar(window: str) -> None:
     [one] = config(
@@ -83,6 +104,42 @@ def test_what_says_that_it_is_a_group_changes_its_noise() -> None:
                 "horizon": "40d",
             },
             "group[0].queries: asks about some hours of groups; ask about all",
+        ),
+        (
+            {"queries": ["layers(500W)"]},
+            "group[0].queries: asks layers of windows of several panes",
+        ),
+        (
+            {"queries": ["layers(700W)"], "window": "15m"},
+            "group[0].queries: asks layers(700W): such layers do not make up the range of a home",
+        ),
+        (
+            {"queries": ["layers(15W)"], "window": "15m"},
+            "group[0].queries: asks layers(15W): such layers do not make up the range of a home",
+        ),
+        (
+            {"queries": ["layers(50W)"], "window": "15m"},
+            "group[0].queries: asks layers(50W): these are more than 256; write a larger width",
+        ),
+        (
+            {"queries": ["layers(0.5kW)"], "window": "15m"},
+            "group[0].queries[0].query: 'layers(0.5kW)' is not one; write layers(500W)",
+        ),
+        (
+            {"queries": ["layers(0W)"], "window": "15m"},
+            "group[0].queries[0].query: 'layers(0W)' is not one; write for example layers(500W)",
+        ),
+        (
+            {"queries": ["layers(500W)[07:00-23:00]"], "window": "15m"},
+            "group[0].queries[0].query: 'layers(500W)[07:00-2' is not one: layers(500W) is of",
+        ),
+        (
+            {"queries": ["layers(500W)"], "window": "15m", "noise": "joint"},
+            "group[0].noise: is joint, and layers lose no more than one answer without",
+        ),
+        (
+            {"queries": ["layers(500W)"], "window": "15m", "minimum": "1kW"},
+            "group[0].minimum: is above 0 W, and layers are not; leave it out",
         ),
         ({"preset": "presence"}, "group[0].preset: is not for groups; leave it out"),
         ({"min_coverage": "0.5"}, "group[0].min_coverage: is not for groups; leave it out"),

@@ -14,6 +14,7 @@ import pytest
 
 from deploy.grafana.dashboards import ALL, HERE, written
 from deploy.prometheus.model import Recorded, groups
+from deploy.prometheus.rules import ALERTS
 from deploy.prometheus.spans import LONGEST, SPANS
 from meteragent.privacy.units import duration
 from tests.watch.test_metrics import OPEN, exposed, play
@@ -49,6 +50,14 @@ def expressions(dashboard: Json) -> Iterator[str]:
 def test_the_files_are_fresh(dashboard: Dashboard) -> None:
     """If not: python -m deploy.grafana.dashboards"""
     assert (HERE / dashboard.file).read_text() == written(dashboard)
+
+
+def test_what_runbooks_send_people_to_is_there() -> None:
+    told = " ".join(step for alert in ALERTS for step in alert.steps)
+    named = {*re.findall(r"(?<!\*)\*([A-Z][^*]*)\*", told)}
+    titles = {panel["title"] for dashboard in DASHBOARDS.values() for panel in panels(dashboard)}
+    assert len(named) > 4
+    assert named <= titles | {*DASHBOARDS}
 
 
 def checked(tmp_path: Path, dashboards: dict[str, Json]) -> str:

@@ -156,7 +156,7 @@ def test_alerts_fire_long_after_the_last_window_and_nothing_else_does(
 
 # Panels.
 
-RELEASED, COMMIT = "From a window's end to its release", "How long a commit takes"
+RELEASED, COMMIT = "Delay from window end to release", "Commit duration"
 
 
 def asked(title: str, number: int = 0) -> str:
@@ -201,7 +201,7 @@ def test_panels_are_not_empty_long_after_the_last_window(name: str, tmp_path: Pa
     period = rhythm.period * EACH * 60
     questions = [
         promised(rhythm, asked("Windows withheld"), (home, 20)),
-        promised(rhythm, asked("Withheld, and why"), *whys),
+        promised(rhythm, asked("Withheld windows by reason"), *whys),
         promised(rhythm, f"{asked(RELEASED)} / 86400", (home, 1500)),
         promised(rhythm, f"{period} * {asked('Windows')} > bool 5000", ("{}", 1000)),
     ]

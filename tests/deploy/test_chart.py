@@ -240,6 +240,20 @@ def test_the_adapters_query_is_one_that_prometheus_understands(tmp_path: Path) -
     )
 
 
+def test_runbooks_are_linked_to_where_they_were_put(tmp_path: Path) -> None:
+    page = "https://wiki.example/runbooks"
+    monitoring = {"enabled": True, "runbooks": {"url": page}}
+    groups = of_kind(helm.rendered(tmp_path, {"monitoring": monitoring}), "PrometheusRule")
+    alerts = [
+        rule for group in groups["spec"]["groups"] for rule in group["rules"] if "alert" in rule
+    ]
+    assert alerts
+    for alert in alerts:
+        assert alert["annotations"]["runbook_url"] == f"{page}#{alert['alert'].lower()}"
+    with pytest.raises(helm.HelmRefused, match="url"):
+        helm.rendered(tmp_path, {"monitoring": {"runbooks": {"url": "runbooks.md"}}})
+
+
 def test_alerts_and_dashboards_are_those_of_the_project(full: list[helm.Manifest]) -> None:
     groups = of_kind(full, "PrometheusRule")["spec"]["groups"]
     written = [

@@ -87,7 +87,7 @@ def judge(said: Explanation, kind: str) -> None:
     unbounded = [seen.load for seen in said.loads if not protects(seen.together.log_odds)]
     told = [seen.load for seen in said.loads if seen.load in {*shown, *unbounded}]
     assert told == list(TOLD[kind]), "no bound, or one that is accepted and need not be"
-    beginnings = [f"Not hidden to speak of: {listed(shown)}."] if shown else []
+    beginnings = [f"Effectively not hidden: {listed(shown)}."] if shown else []
     assert len(said.warnings) == len(beginnings), said.warnings
     assert all(map(str.startswith, said.warnings, beginnings)), said.warnings
 

@@ -121,6 +121,7 @@ def test_what_is_installed_is_what_is_locked(cell: Cell) -> None:
     )
     installed = json.loads(cell.python(code).stdout)
     assert installed.pop("meteragent")
+    assert installed.pop("meteragent-fast")
     lock = (ROOT / "requirements.lock").read_text()
     assert installed
     for name, version in installed.items():

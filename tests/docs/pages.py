@@ -1,6 +1,6 @@
 """What is written from the code: `python -m tests.docs.pages` writes it anew.
 
-The reference pages as a whole; of the README and CONTRIBUTING what stands between two marks.
+The reference pages as a whole; of CONTRIBUTING what stands between two marks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy" / "reference"
-DRAWN_IN = (ROOT / "README.md", ROOT / "CONTRIBUTING.md")
+DRAWN_IN = (ROOT / "CONTRIBUTING.md",)
 _SCHEMAS = """\
 # Messages
 

@@ -1,8 +1,7 @@
 """Every command in the README, run as it is printed, in its order, in a clean clone.
 
-Three are not simply run, and this is what happens instead:
+Two are not simply run, and this is what happens instead:
 
-- `tests/run` is what runs this test; it is checked to be there, and not started again.
 - `deploy/demo` runs with a street of five homes and a day of two seconds.
 - `meteragent run` never ends: it is ended by SIGTERM once it is ready, and must end with 0.
 
@@ -38,13 +37,13 @@ Printed = tuple[str, str]
 """A command, and what it says."""
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+def blocks(language: str, page: str = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, flags=re.DOTALL)
 
 
-def commands() -> list[Printed]:
+def commands(page: str = README) -> list[Printed]:
     """All of them, in the order of the page."""
-    text = "".join(blocks("console")).replace("\\\n", "\\\0")
+    text = "".join(blocks("console", page)).replace("\\\n", "\\\0")
     parts = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
     pairs = (part.partition("\n") for part in parts)
     return [(command.replace("\\\0", "\\\n"), said) for command, _, said in pairs]
@@ -96,7 +95,7 @@ class Reader:
             check=True,
         )
         subprocess.run([sys.executable, "-m", "venv", directory / "venv"], check=True)  # noqa: S603
-        configuration, _ = blocks("toml")
+        [configuration] = blocks("toml")
         (self.clone / "agent.toml").write_text(self.moved(configuration))
 
     def moved(self, text: str) -> str:
@@ -177,9 +176,6 @@ def test_every_command_does_what_the_readme_says(tmp_path: Path) -> None:
     try:
         for command, printed in commands():
             plain = command.partition(" #")[0].strip()
-            if plain == "tests/run":
-                assert os.access(reader.clone / plain, os.X_OK)
-                continue
             if plain == "deploy/demo":
                 said = reader.reads("deploy/demo --homes 5 --seconds 2")
                 assert "no Kafka" not in said

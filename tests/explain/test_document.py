@@ -444,7 +444,7 @@ def test_a_range_is_as_wide_where_it_begins_below_nothing() -> None:
     ("changes", "words"),
     [
         (BARE, "A TV programme of an hour is hidden badly: the best attacker is right in up to 8"),
-        (WIDE, "Not hidden to speak of: kettle, "),
+        (WIDE, "Effectively not hidden: kettle, "),
         (WIDE, "Over 24 h the releases add up to no bound"),
         ({"questions": (question("avg", 20, 100),)}, "One release alone leaves no bound"),
         ({"questions": (question("p95", "0.1", 100),)}, "noise on p95 is wider than the range of"),

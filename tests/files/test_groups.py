@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import random
 import sqlite3
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 import meteragent
@@ -16,6 +20,7 @@ from meteragent.commands.exit_codes import Exit
 from meteragent.errors import ConfigRefused, FileRefused
 from meteragent.files import ledger_tables, members
 from meteragent.files.ledger import SqliteLedger, look
+from meteragent.formats.schema import release_schema
 from meteragent.privacy.members import ALWAYS, FOR_EVER, Membership
 from tests.files.given import BEGIN, MINUTE, in_small_blocks, write_key
 
@@ -80,6 +85,143 @@ def test_a_table_has_columns_for_groups(capfd: pytest.CaptureFixture[str]) -> No
     header, first, *_ = capfd.readouterr().out.splitlines()
     assert header.startswith("group_id,window_start,window_end,status,withheld,unit,policy,homes,")
     assert first.startswith(f"feeder-0,{BEGIN},{BEGIN + 30 * MINUTE},released,,W,")
+
+
+LAYERED = CONFIGURATION.replace('window = "30m"', 'window = "15m"').replace(
+    '"max"', '"layers(6kW)"'
+)
+
+
+FEEDERS = [*ARGUMENTS, "--format", "lv-feeder"]
+TABLE = CONFIGURATION[CONFIGURATION.index("[[group]]") :].replace("budget", "share")
+TWO_OF_A_GROUP = (
+    '[agent]\nkey_file = "noise.key"\n[budget]\namount = "96"\ngroups = "96"\nradius = "1kW"\n'
+    + TABLE
+    + TABLE.replace('"feeder"', '"other"')
+)
+QUOTED = '"s,2"'
+IDENTIFIED = "meter_id,group_id,dno_alias,secondary_substation_id,lv_feeder_id\n" + "".join(
+    f"home-{n},feeder-{n % 2},NORTH,{'s-1' if n % 2 else QUOTED},{'' if n % 2 else '7'}\n"
+    for n in range(8)
+)
+
+
+def test_the_table_of_feeders_has_its_columns_and_the_count_of_members(
+    directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "groups.csv").write_text(IDENTIFIED)
+    assert main(KEPT) == Exit.OK
+    capfd.readouterr()
+    assert main(FEEDERS) == Exit.OK
+    rows = [*csv.DictReader(io.StringIO(capfd.readouterr().out))]
+    assert [*rows[0]] == [
+        "dataset_id",
+        "dno_alias",
+        "secondary_substation_id",
+        "lv_feeder_id",
+        "aggregated_device_count_active",
+        "total_consumption_active_import",
+        "data_collection_log_timestamp",
+    ]
+    assert len(rows) == 16
+    for row, one in zip(rows, released(), strict=True):
+        even = one["group_id"] == "feeder-0"
+        assert (row["dataset_id"], row["dno_alias"]) == ("", "NORTH")
+        assert row["secondary_substation_id"] == ("s,2" if even else "s-1")
+        assert row["lv_feeder_id"] == ("7" if even else "feeder-1")
+        assert row["aggregated_device_count_active"] == "4"
+        assert row["total_consumption_active_import"] == f"{one['unbiased']['avg'] / 2:.1f}"
+        end = datetime.fromisoformat(row["data_collection_log_timestamp"])
+        assert row["data_collection_log_timestamp"].endswith(".000Z")
+        assert end == datetime.fromtimestamp(one["window_end"] / 1000, UTC)
+
+
+def test_a_feeder_of_few_members_has_rows_without_consumption(
+    directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "groups.csv").write_text("meter_id,group_id\nhome-0,a\nhome-1,a\n")
+    assert main(FEEDERS) == Exit.OK
+    _, first, *_ = capfd.readouterr().out.splitlines()
+    assert first.startswith(",,,a,2,,2")
+
+
+def test_consumption_is_found_behind_other_answers(
+    directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asked = LAYERED.replace('["avg", "layers(6kW)"]', '["layers(6kW)", "avg"]')
+    (directory / "agent.toml").write_text(asked)
+    assert main(KEPT) == Exit.OK
+    capfd.readouterr()
+    assert main(FEEDERS) == Exit.OK
+    rows = csv.DictReader(io.StringIO(capfd.readouterr().out))
+    found = [row["total_consumption_active_import"] for row in rows]
+    assert found == [f"{one['unbiased']['avg'] / 4:.1f}" for one in released()]
+
+
+@pytest.mark.parametrize(
+    ("configuration", "arguments", "told"),
+    [
+        (CONFIGURATION.replace('"avg", ', ""), FEEDERS, "queries: is without avg, from which"),
+        (
+            TWO_OF_A_GROUP,
+            FEEDERS,
+            "--format: has one policy's rows, and some groups have several [[group]]; leave one",
+        ),
+        (
+            CONFIGURATION.replace("[[group]]", "[[policy]]")
+            .replace("min_homes = 3\n", "")
+            .replace('home_maximum = "24kW"\n', ""),
+            ["sanitize", "in.jsonl", "-c", "agent.toml", "--format", "lv-feeder"],
+            "--format: is of groups, and there is no --groups; write csv",
+        ),
+    ],
+)
+def test_a_table_of_feeders_that_could_not_be_read_is_refused(
+    configuration: str,
+    arguments: list[str],
+    told: str,
+    directory: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    (directory / "agent.toml").write_text(configuration)
+    assert main(arguments) == Exit.CONFIGURATION
+    assert f"meteragent: {told}" in capfd.readouterr().err
+
+
+def test_a_group_is_one_feeder(directory: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (directory / "groups.csv").write_text(IDENTIFIED.replace("s-1", "s-9", 1))
+    assert main(FEEDERS) != Exit.OK
+    told = "groups.csv, line 5: says of its group another feeder than a line before; compare"
+    assert told in capfd.readouterr().err
+
+
+def test_layers_are_lists_of_all_homes_together(
+    directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "agent.toml").write_text(LAYERED)
+    assert main(KEPT) == Exit.OK
+    found, schema = released(), release_schema()
+    for one in found:
+        jsonschema.validate(one, schema)
+        assert len(one["values"]["layers(6kW)"]) == len(one["unbiased"]["layers(6kW)"]) == 4
+        assert one["epsilon"]["layers(6kW)"] == one["epsilon"]["avg"]
+    assert main([*ARGUMENTS, "--format", "csv"]) == Exit.OK
+    rows = csv.DictReader(io.StringIO(capfd.readouterr().out))
+    assert [json.loads(row["layers(6kW)"]) for row in rows] == [
+        one["values"]["layers(6kW)"] for one in found
+    ]
+
+
+def test_layers_go_on_where_the_ledger_says(directory: Path) -> None:
+    (directory / "agent.toml").write_text(LAYERED)
+    assert main(KEPT) == Exit.OK
+    whole, every = Path("out.jsonl").read_bytes(), lines(240)
+    for name in ("out.jsonl", "spend.db"):
+        (directory / name).unlink()
+    for end in (150, len(every)):
+        (directory / "in.jsonl").write_text("".join(every[:end]))
+        assert main([*KEPT, "--at-end", "keep" if end < len(every) else "close"]) == Exit.OK
+    assert Path("out.jsonl").read_bytes() == whole
 
 
 def test_meters_that_are_in_no_group_are_rejected(capfd: pytest.CaptureFixture[str]) -> None:

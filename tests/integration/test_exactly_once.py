@@ -81,7 +81,7 @@ def test_twenty_kills(tmp_path: Path, servers: str, seed: int) -> None:
             agent = await some.start()
             for kill in range(20):
                 if kill % 4:
-                    await agent.says("partition moved", state="running")
+                    await agent.says("partition state changed", state="running")
                 await asyncio.sleep(draw.uniform(0, 1))
                 agent.signal(signal.SIGKILL)
                 await agent.ended()
@@ -128,11 +128,11 @@ def test_a_frozen_instance_is_replaced_and_fenced_when_it_wakes(
             load = Load(seed, steps=24)
             production = asyncio.create_task(produce(servers, some.config.kafka.input, load, 15))
             sleeper = await some.start()
-            await sleeper.says("partition moved", state="running")
+            await sleeper.says("partition state changed", state="running")
             await asyncio.sleep(draw.uniform(0, 3))
             sleeper.signal(signal.SIGSTOP)
             replacement = await some.start()
-            await replacement.says("partition moved", state="running", partition=5)
+            await replacement.says("partition state changed", state="running", partition=5)
             await asyncio.sleep(2)
             sleeper.signal(signal.SIGCONT)
             await sleeper.says("partition failed")
@@ -150,7 +150,7 @@ def test_a_refused_record_takes_its_transaction_with_it(tmp_path: Path, servers:
             load = Load(5, steps=24)
             production = asyncio.create_task(produce(servers, some.config.kafka.input, load, 12))
             agent = await some.start()
-            await agent.says("partition moved", state="running")
+            await agent.says("partition state changed", state="running")
             await some.alter(output, max_message_bytes="100")
             await agent.says("partition failed", error="MessageSizeTooLargeError")
             await asyncio.sleep(3)
@@ -167,13 +167,13 @@ def test_a_signal_under_load_ends_in_time_and_loses_nothing(tmp_path: Path, serv
             load = Load(6)
             production = asyncio.create_task(produce(servers, some.config.kafka.input, load, 6))
             agent = await some.start()
-            await agent.says("partition moved", state="running")
+            await agent.says("partition state changed", state="running")
             await asyncio.sleep(1)
             begun = time.monotonic()
             agent.signal(signal.SIGTERM)
             assert await agent.ended() == 0
             assert time.monotonic() - begun < some.config.agent.drain_deadline / 1000
-            assert len(agent.said("partition moved", state="draining")) == some.partitions
+            assert len(agent.said("partition state changed", state="draining")) == some.partitions
             assert not agent.said("partition failed")
             await some.start()
             await settle(some, production)
@@ -188,7 +188,7 @@ def test_a_broker_that_dies_and_comes_back(tmp_path: Path, broker: Broker) -> No
             load = Load(7, steps=24)
             production = asyncio.create_task(produce(servers, some.config.kafka.input, load, 10))
             agent = await some.start()
-            await agent.says("partition moved", state="running")
+            await agent.says("partition state changed", state="running")
             await asyncio.sleep(2)
             await asyncio.to_thread(broker, "kill", "1")
             await asyncio.sleep(3)
@@ -210,7 +210,7 @@ def test_a_cluster_that_loses_a_broker_and_regains_it(
             load = Load(seed, steps=24)
             production = asyncio.create_task(produce(servers, some.config.kafka.input, load, 14))
             for _ in range(2):
-                await (await some.start()).says("partition moved", state="running")
+                await (await some.start()).says("partition state changed", state="running")
             for node in draw.sample(("1", "2", "3"), 1 if seed == 1 else 3):
                 await asyncio.sleep(draw.uniform(0, 3))
                 await asyncio.to_thread(broker, "kill", node)

@@ -128,7 +128,7 @@ async def chaos(fleet: Fleet, load: Load, begin: int, seconds: float, seed: int)
     production = asyncio.create_task(produce(fleet.servers, topic, load, seconds, begin))
     running = [await fleet.start()]
     while not production.done():
-        await running[-1].says("partition moved", state="running")
+        await running[-1].says("partition state changed", state="running")
         await asyncio.sleep(draw.uniform(0, 1.5))
         if len(running) == 2 or draw.random() < 0.5:
             victim = running.pop(draw.randrange(len(running)))
@@ -214,7 +214,7 @@ def test_a_kill_in_the_midst_of_a_day_reads_back_little_though_a_meter_is_silent
                 await producer.flush()
 
             agent = await fleet.start()
-            await agent.says("partition moved", state="running")
+            await agent.says("partition state changed", state="running")
             await send("silent", begin, begin)
             await producer.send(kafka.input, b"{", partition=0, timestamp_ms=begin)
             await minutes(0, 700)

@@ -42,6 +42,9 @@ HOURS = GroupPolicy(
     homes=PerHome(Decimal(-200), Decimal(800), 5 * MINUTE),
 )
 QUARTERS = replace(HOURS, size=15 * MINUTE, hop=15 * MINUTE, idle=0)
+LAYERS = replace(
+    QUARTERS, questions=(question("layers(250W)", 50, 10), CERTAIN, question("layers(1kW)", 50, 10))
+)
 SORTED = replace(
     HOURS,
     questions=(question("median", 50, 10), question("max", 50, 10)),
@@ -50,6 +53,7 @@ SORTED = replace(
 POLICIES = (
     AssignedGroups("", "hours", HOURS),
     AssignedGroups("", "quarters", QUARTERS),
+    AssignedGroups("", "layers", LAYERS),
     AssignedGroups("s-", "sorted", SORTED),
 )
 HOMES = ("a", "b", "c", "d")
@@ -146,8 +150,14 @@ def straight(members: list[Membership], log: list[Record]) -> Published:
     return published
 
 
-def answers(policy: GroupPolicy, panes: tuple[int, ...]) -> list[float]:
+def answers(policy: GroupPolicy, decided: twin.Decided) -> list[float]:
     """In watts, by hand."""
+    panes = decided.panes
+    if policy is LAYERS:
+        [avg] = panes
+        widths = ((250, 4), (1000, 1))
+        low, high = ([twin.layer(decided.homes_in, w, n) for n in range(c)] for w, c in widths)
+        return [*low, float(policy.domain.minimum + 10 * avg), *high]
     by_name = {
         "max": max(panes),
         "min": min(panes),
@@ -166,8 +176,9 @@ def said_by_hand(members: list[Membership], log: list[Record]) -> set[tuple[str,
         ours = [record for record in log if record.meter in {m.home for m in members}]
         for one in twin.decided(policy, its, ours, end_of(log)):
             enough = one.homes >= policy.homes.least
-            watts = answers(policy, one.panes)
-            row = (one.start, one.homes, len(watts) if enough else 0, "" if enough else "homes")
+            watts = answers(policy, one)
+            asked = len(policy.questions)
+            row = (one.start, one.homes, asked if enough else 0, "" if enough else "homes")
             values = str(watts if enough else [float("nan")] * len(watts))
             found.add((assigned.name, one.group, f"{str(row)[:-1]}, {values}".encode()))
     return found

@@ -34,7 +34,7 @@ a client as it must not be used; one that is told to stop must end.
 
 What it does not show. The clients are written after aiokafka's source, and only as far as the
 agent needs them; of the group's protocol there is the eager dealing out, without generations.
-A step takes no time: who is slow is slow by what he waits for, or frozen as a whole. There is
+A step takes no time: whoever is slow is slow by what they wait for, or frozen as a whole. There is
 one broker, which never forgets what it has acknowledged, and the input is never cut off. Seeds
 are drawn, not exhausted: what is found exists, what is not found may still. `tests/integration`
 runs the same agent on real brokers, and kills both.

@@ -21,7 +21,9 @@ import pytest
 from meteragent.config import from_document
 from meteragent.config.presets import presets
 from simulations.demo import attack
+from simulations.demo.findings import Findings
 from simulations.demo.street import FILMS, street
+from simulations.kit.statistics import Share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,8 +167,21 @@ def test_readings_give_the_film_away() -> None:
         assert attack.from_readings(made, home).argmax() == made.shown[home]
 
 
+def test_what_is_found_is_said_with_its_interval_and_beside_guessing() -> None:
+    shown = np.arange(200) % FILMS
+    believed = np.zeros((200, FILMS))
+    believed[np.arange(200), shown] = 1
+    guessed = np.zeros((200, FILMS))
+    guessed[:, 0] = 1
+    found = Findings(believed, guessed, shown, np.ones(24), np.ones(24))
+    assert "in 200 of 200 homes" in found.words
+    assert "in 5 of 200 homes, 2.5 % (95 % interval: 0.8 to 5.7 %)" in found.words
+    assert f"by guessing:                 in {100 / FILMS} %" in found.words
+    assert found.document["by_releases"] == Share(5, 200).document()
+
+
 def test_the_attacker_compares_exact_likelihoods() -> None:
-    """Without noise he is certain; his odds between two films are those of the mechanism."""
+    """Without noise they are certain; their odds between two films are those of the mechanism."""
     made = street(1, BEGIN, 1)
     quarters = {"window": "15m", "step": "10W", "radius": "100W", "epsilon": "50", "budget": "4800"}
     document = {"policy": [{"name": "homes", **presets()["tv-content"].policy, **quarters}]}

@@ -17,7 +17,8 @@ from simulations.kit.traces import Trace
 from tests.given import KEY
 
 BEGIN = 1_767_225_600_000
-TOLD = " ".join((Path(__file__).parents[2] / "README.md").read_text("utf-8").split())
+PAGE = Path(__file__).parents[2] / "deploy" / "guide" / "feeder.md"
+TOLD = " ".join(PAGE.read_text("utf-8").split())
 
 
 def test_a_group_says_the_sum_and_homes_what_each_of_them_drew() -> None:
@@ -51,10 +52,11 @@ def test_for_many_homes_one_draw_is_nearer_by_as_much_as_is_said(size: str, leas
         assert sizes[size]["times_less"] >= least
 
 
-def test_the_readme_quotes_the_results() -> None:
+def test_the_guide_quotes_the_results() -> None:
     found = json.loads((RESULTS / "feeder.json").read_text("utf-8"))["results"]["promises"]
     quarter = [*found.values()][1]["1000"]["quarter_hour"]
     homes, group = (f"{100 * quarter[way]['mean_off']:.1f} %" for way in ("homes", "group"))
     assert (
-        f"off by {group} of 1,000 homes, where the sum of their own releases is by {homes}" in TOLD
+        f"off by {group} of 1,000 homes, where the sum of their own releases is off by {homes}"
+        in TOLD
     )

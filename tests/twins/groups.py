@@ -19,6 +19,13 @@ class Decided(NamedTuple):
     homes: int
     panes: tuple[int, ...]
     """The level of each of its panes."""
+    homes_in: tuple[int, ...] = ()
+    """Watts above the least that each home draws in its last pane."""
+
+
+def layer(homes: tuple[int, ...], width: int, nth: int) -> float:
+    """What of each home lies in a layer, added up."""
+    return float(sum(min(max(watts - nth * width, 0), width) for watts in homes))
 
 
 def half_up(total: int, count: int) -> int:
@@ -73,7 +80,10 @@ def decided(
             panes = range(first, first + policy.slots)
             sums = (_level(policy, heard, homes, first, pane) for pane in panes)
             if homes:
-                found.append(Decided(group, start, len(homes), tuple(sums)))
+                last_pane = first + policy.slots - 1
+                fine = int(policy.domain.resolution)
+                own = (fine * _filled(policy, heard, home, first, last_pane) for home in homes)
+                found.append(Decided(group, start, len(homes), tuple(sums), tuple(own)))
     return found
 
 
@@ -84,15 +94,21 @@ def _members(
     return [m.home for m in members if m.group == group and m.since <= start < m.until]
 
 
+def _filled(
+    policy: GroupPolicy, heard: dict[tuple[str, int], int], home: str, first: int, pane: int
+) -> int:
+    """The level of a home in a pane, or its last one of the window, or that nearest 0 W."""
+    fine = int(policy.domain.resolution)
+    rest = half_up(max(0, min(0, int(policy.homes.maximum)) - int(policy.homes.minimum)), fine)
+    its = [heard[home, at] for at in range(pane, first - 1, -1) if (home, at) in heard]
+    return its[0] if its else rest
+
+
 def _level(
     policy: GroupPolicy, heard: dict[tuple[str, int], int], homes: list[str], first: int, pane: int
 ) -> int:
+    total = sum(_filled(policy, heard, home, first, pane) for home in homes)
     fine = int(policy.domain.resolution)
-    rest = half_up(max(0, min(0, int(policy.homes.maximum)) - int(policy.homes.minimum)), fine)
-    total = 0
-    for home in homes:
-        its = [heard[home, at] for at in range(pane, first - 1, -1) if (home, at) in heard]
-        total += its[0] if its else rest
     watts = len(homes) * int(policy.homes.minimum) + total * fine
     low, high = int(policy.domain.minimum), int(policy.domain.maximum)
     return (min(max(watts, low), high) - low) // fine

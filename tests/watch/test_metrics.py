@@ -258,7 +258,7 @@ def test_only_coming_and_going_is_news() -> None:
         stage.commit(0)
         stage.monitor.tell(PartitionMoved(0, State.DRAINING))
         stage.monitor.tell(PartitionMoved(0, State.LOST))
-    moved = [line["log_level"] for line in lines if line["event"] == "partition moved"]
+    moved = [line["log_level"] for line in lines if line["event"] == "partition state changed"]
     assert moved == ["debug", "debug", "info", "info"]
     assert stage.value("partitions", state="draining") == 0
     assert stage.monitor.states == {}
