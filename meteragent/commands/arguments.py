@@ -32,7 +32,7 @@ POLICY = {
 }
 """Settings of a policy, each with an example, unless its choices are told."""
 CHOICES = {
-    "preset": ("tv-content", "appliances", "presence"),
+    "preset": ("tv-content", "appliances", "presence", "bill"),
     "presence": ("public", "private"),
     "fill": ("last",),
     "readings": ("classes", "exact", "none"),

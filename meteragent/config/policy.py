@@ -63,7 +63,7 @@ class PolicySettings(Settings):
         '"home-"',
         default="",
     )
-    preset: Literal["tv-content", "appliances", "presence"] | None = setting(
+    preset: Literal["tv-content", "appliances", "presence", "bill"] | None = setting(
         "What to hide, instead of a choice of numbers: it sets whatever is not set here.",
         '"tv-content"',
         default=None,

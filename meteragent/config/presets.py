@@ -7,13 +7,14 @@ import tomllib
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from meteragent.config.fields import BadSetting, Exact, Power, Settings, Text
 from meteragent.errors import InvalidSetting
 from meteragent.explain.words import power_text
+from meteragent.privacy.calendar import Unit
 
 FILE = "presets.toml"
 PROVISIONAL = "provisional"
@@ -91,14 +92,20 @@ def presets() -> dict[str, Preset]:
 
 
 def filled(settings: object) -> object:
-    """The settings of a policy, with those of its preset that it does not set itself."""
+    """The settings of a policy, with those of its preset that it does not set itself.
+
+    A preset's timezone goes with its window: one of a length has none.
+    """
     if not isinstance(settings, dict) or settings.get("preset") is None:
         return settings
     preset = next((one for name, one in presets().items() if name == settings["preset"]), None)
     if preset is None:
         known = ", ".join(f'"{known}"' for known in presets())
         raise BadSetting([InvalidSetting("preset", "is no preset", f"write one of {known}")])
-    return preset.policy | settings
+    own = preset.policy
+    if settings.get("window", own["window"]) not in get_args(Unit):
+        own = {name: value for name, value in own.items() if name != "timezone"}
+    return own | settings
 
 
 def _percent(share: Decimal) -> str:

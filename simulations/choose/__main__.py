@@ -1,7 +1,8 @@
 """`python -m simulations.choose`: the cheapest policy under which attacks gain next to nothing.
 
     python -m simulations.choose --hide tv-content --max-error 20W
-    python -m simulations.choose --write-presets     from the results of all three
+    python -m simulations.choose --hide bill         as much noise as a bill of 1 % can bear
+    python -m simulations.choose --write-presets     from the results of all four
 
 Of the policies under which the strongest attack on one event is right in at most 54 % of cases
 where guessing is right in 50 %, and at most seven times where guessing is six times, it takes the
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from meteragent.privacy.units import watts
+from simulations.choose import bill
 from simulations.choose.document import policy_toml, preset, presets_toml
 from simulations.choose.figure import frontier
 from simulations.choose.search import Point, Trial, chosen, search, within
@@ -30,6 +32,7 @@ YARDSTICKS = {
     "appliances": ("simulations.home.yardstick", "appliances"),
     "presence": ("simulations.home.yardstick", "presence"),
 }
+CHOSEN = (*YARDSTICKS, bill.NAME)
 MEAN = 400.0
 """Watts of a home, day and night, for which a month's error is stated."""
 BILL = 0.01
@@ -40,6 +43,31 @@ PRESETS = Path(__file__).parents[2] / "meteragent" / "config" / "presets.toml"
 
 def simulate(run: Run) -> None:
     """Search, choose, and say what was found."""
+    if run.options.hide == bill.NAME:
+        _billed(run)
+    else:
+        _hidden(run)
+
+
+def _billed(run: Run) -> None:
+    """The other way round: what is hidden by all the noise that a bill can bear."""
+    run.name, run.command = f"choose-{bill.NAME}", f"{run.command} --hide {bill.NAME}"
+    found = bill.affordable(BILL, MEAN, run)
+    habits = bill.habits(found.candidate.policy, run)
+    source = f"python -m simulations.choose --hide {bill.NAME}"
+    run.results = {
+        "hide": bill.NAME,
+        "hides": bill.HIDES,
+        "chosen": preset(bill.NAME, bill.HIDES, found, habits, source),
+        "verdicts": [verdict.document() for verdict in found.verdicts],
+        "habits": [verdict.document() for verdict in habits],
+        "month_error": round(bill.month_error(found.candidate.policy, MEAN), 5),
+    }
+    print(policy_toml(found.candidate.settings))
+    print(_evidence(run.results))
+
+
+def _hidden(run: Run) -> None:
     hide, most = run.options.hide, float(watts("--max-error", run.options.max_error))
     run.name, run.command = f"choose-{hide}", f"{run.command} --hide {hide}"
     run.command += f" --max-error {run.options.max_error}"
@@ -135,10 +163,10 @@ def _table(points: list[dict[str, Any]]) -> str:
 
 def _bills(bills: list[dict[str, Any]]) -> str:
     lines = ["#", f"# what a month's sum within {BILL:.0%} in 95 % of months would give away:"]
-    for bill in bills:
-        worst = bill["worst"]
+    for one in bills:
+        worst = one["worst"]
         told = f"{worst['contest']}: {worst['success']:.1%}"
-        lines.append(f"#   {bill['window']:>4}  {bill['noise_watts']:>3} W of noise  {told}")
+        lines.append(f"#   {one['window']:>4}  {one['noise_watts']:>3} W of noise  {told}")
     return "\n".join(lines)
 
 
@@ -150,7 +178,7 @@ def write_presets(results: Path, file: Path = PRESETS) -> None:
 def presets_text(results: Path) -> str:
     """Precondition: a result for every preset, in which a policy was found."""
     made = {}
-    for hide in YARDSTICKS:
+    for hide in CHOSEN:
         document = json.loads((results / f"choose-{hide}.json").read_text(encoding="utf-8"))
         made[hide] = document["results"]["chosen"]
         if made[hide] is None:
@@ -159,7 +187,7 @@ def presets_text(results: Path) -> str:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--hide", choices=YARDSTICKS, required=True)
+    parser.add_argument("--hide", choices=CHOSEN, required=True)
     parser.add_argument("--max-error", default="20W", help="of one release, on average")
 
 

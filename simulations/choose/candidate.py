@@ -21,6 +21,8 @@ NOISES = (*LADDER, *(10 * step for step in LADDER if step > 30))
 STEPS = (1, 2, 5, 10)
 FINE = 10
 """Watts of noise below which a step of a watt is too coarse for answers."""
+GRACE = "1h"
+"""The disorder of one meter that a policy has to bear."""
 MONTH = 30 * DAY
 
 
@@ -30,7 +32,7 @@ class Candidate:
 
     window: str
     queries: tuple[str, ...]
-    noise: int
+    noise: float
     settings: dict[str, Any]
 
     @cached_property
@@ -61,10 +63,11 @@ class Candidate:
 def candidate(yardstick: Yardstick, window: str, queries: Sequence[str], noise: int) -> Candidate:
     """The policy of this window and noise, with what the yardstick's secret decides.
 
-    The grid is the coarsest that rounds by no more than a twentieth of the noise; where none does,
-    answers have a finer one than readings. The budget covers every window of a horizon.
+    The grid is the coarsest that rounds by no more than a twentieth of the noise, and of whose
+    steps the radius is a whole number; where none does, answers have a finer one than readings. The
+    budget covers every window of a horizon.
     """
-    step = max([s for s in STEPS if 10 * s <= noise], default=STEPS[0])
+    step = max([s for s in STEPS if 10 * s <= noise and not noise % s], default=STEPS[0])
     settings = {
         "window": window,
         "maximum": "24kW",
@@ -72,6 +75,7 @@ def candidate(yardstick: Yardstick, window: str, queries: Sequence[str], noise: 
         "queries": list(queries),
         "epsilon": "1",
         "radius": format_watts(Decimal(noise)),
+        "grace": GRACE,
         **yardstick.settings,
     }
     if noise < FINE:

@@ -36,6 +36,7 @@ preset = "tv-content"
 window = "1h"  # shorter than the preset's, so that there is something to see ...
 interval = "10s"
 step = "10W"
+grace = "30s"  # the street sends in order
 epsilon = "0.25"
 radius = "100W"
 budget = "6"  # ... but a day of all 24 still keeps a bound

@@ -41,8 +41,9 @@ def preset(name: str, **settings: object) -> Policy:
 
 
 def all_presets(**settings: object) -> dict[str, Policy]:
-    """Every preset, by name."""
-    return {name: preset(name, **settings) for name in presets()}
+    """Every preset whose windows have a length, and are no calendar's, by name."""
+    every = {name: preset(name, **settings) for name in presets()}
+    return {name: policy for name, policy in every.items() if policy.calendar is None}
 
 
 def by_days(traces: Sequence[Trace], policy: Policy, key: NoiseKey) -> list[Released]:

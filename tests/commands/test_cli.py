@@ -40,8 +40,8 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 REPLAY = (
-    "a restart reads back at most 20 min 30 s: 123 readings of a meter, and of 100,000 meters in "
-    "1 min 1 s at 200,000 a second"
+    "a restart reads back at most 1 h 20 min: 480 readings of a meter, and of 100,000 meters in "
+    "4 min at 200,000 a second"
 )
 
 
@@ -63,7 +63,9 @@ def test_check_accepts_the_example(directory: Path, capsys: Said) -> None:
 
 def test_check_warns_of_a_radius_off_the_grid(directory: Path, capsys: Said) -> None:
     with (directory / "agent.toml").open("a") as file:
-        file.write('[[policy]]\nname = "films"\nmatch = "tv-"\npreset = "tv-content"\n')
+        file.write(
+            '[[policy]]\nname = "films"\nmatch = "tv-"\npreset = "tv-content"\nstep = "2W"\n'
+        )
     assert main(["check", "--offline", "-c", "agent.toml"]) == Exit.OK
     first, warning, *_ = capsys.readouterr().out.splitlines()
     assert first == "configuration: good, with policies household, films"
@@ -77,7 +79,7 @@ def test_check_warns_of_a_radius_off_the_grid(directory: Path, capsys: Said) -> 
 def test_check_warns_where_joint_noise_loses(directory: Path, capsys: Said) -> None:
     with (directory / "agent.toml").open("a") as file:
         file.write(
-            '[[policy]]\nname = "films"\nmatch = "tv-"\npreset = "tv-content"\nradius = "26W"\n'
+            '[[policy]]\nname = "films"\nmatch = "tv-"\npreset = "tv-content"\n'
             'queries = ["avg", "max"]\nnoise = "joint"\n'
         )
     assert main(["check", "--offline", "-c", "agent.toml"]) == Exit.OK

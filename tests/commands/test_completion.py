@@ -115,7 +115,7 @@ def test_a_word_that_was_begun_is_completed(complete: object) -> None:
 @pytest.mark.parametrize("complete", [in_bash, in_fish])
 def test_an_option_is_followed_by_its_choices(complete: object) -> None:
     assert callable(complete)
-    presets = {"tv-content", "appliances", "presence"}
+    presets = {"tv-content", "appliances", "presence", "bill"}
     assert complete("meteragent explain --preset ") == presets
     assert complete("meteragent sanitize - --format c") == {"csv"}
 

@@ -20,7 +20,7 @@ def init(directory: Path, *arguments: str) -> int:
     return main(["init", *arguments, "-c", str(directory / "agent.toml")])
 
 
-@pytest.mark.parametrize("preset", ["tv-content", "appliances", "presence"])
+@pytest.mark.parametrize("preset", ["tv-content", "appliances", "presence", "bill"])
 def test_what_is_written_is_that_preset_and_works(
     preset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -30,7 +30,8 @@ def test_what_is_written_is_that_preset_and_works(
     assert (policy.name, policy.preset, policy.interval) == (preset, preset, 900_000)
     assert main(["check", "--offline", "-c", str(tmp_path / "agent.toml")]) == Exit.OK
     readings = tmp_path / "in.csv"
-    rows = [f"home-1,{BEGIN + quarter * 900_000},250" for quarter in range(96 * 8)]
+    days = 62 if preset == "bill" else 8  # a whole month, wherever it begins
+    rows = [f"home-1,{BEGIN + quarter * 900_000},250" for quarter in range(96 * days)]
     readings.write_text("\n".join(["meter_id,ts,value", *rows, ""]))
     told = capsys.readouterr().out
     [command] = [line.split() for line in told.splitlines() if " sanitize " in line]

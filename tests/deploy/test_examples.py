@@ -34,21 +34,18 @@ if TYPE_CHECKING:
     from meteragent.explain.document import Explanation
 
 DEPLOY = ROOT / "deploy"
-OFF_THE_GRID = "A radius of 25 W is no whole number of steps of 2 W"
 BIG = "what takes kWh of a day is told by any average that is of use, and is not what it hides"
 GAPS = "only where readings are missing; without a gap its odds are bounded, and small"
-ON_ITS_GRID = "all that is said holds for the 26 W that 25 W are on the grid"
 
 KWH = ("oven", "heat pump", "EV charge", "empty house")
 TOLD = {
     "appliances": dict.fromkeys(KWH, BIG),
     "tv-content": dict.fromkeys(("washing machine", *KWH), BIG),
     "presence": dict.fromkeys(("EV charge", "empty house"), GAPS),
+    "bill": dict.fromkeys(("washing machine", *KWH), BIG),
     "hourly": dict.fromkeys(("washing machine", *KWH), BIG),
 }
 """Loads that have no bound, or are told in most cases, and why that is accepted."""
-SAID = {"tv-content": {OFF_THE_GRID: ON_ITS_GRID}}
-"""How other warnings begin that are accepted, and why."""
 
 
 def chart(directory: Path, **values: object) -> str:
@@ -90,8 +87,7 @@ def judge(said: Explanation, kind: str) -> None:
     unbounded = [seen.load for seen in said.loads if not protects(seen.together.log_odds)]
     told = [seen.load for seen in said.loads if seen.load in {*shown, *unbounded}]
     assert told == list(TOLD[kind]), "no bound, or one that is accepted and need not be"
-    beginnings = [*SAID.get(kind, ())]
-    beginnings += [f"Effectively not hidden: {listed(shown)}."] if shown else []
+    beginnings = [f"Effectively not hidden: {listed(shown)}."] if shown else []
     assert len(said.warnings) == len(beginnings), said.warnings
     assert all(map(str.startswith, said.warnings, beginnings)), said.warnings
 

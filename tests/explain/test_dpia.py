@@ -29,7 +29,7 @@ def told(config: Config, streams: Streams = STREAMS) -> str:
 PLAIN = {"window": "1h", "interval": "1m", "maximum": "24kW", "epsilon": "1", "budget": "24"}
 
 
-@pytest.mark.parametrize("preset", ["tv-content", "appliances", "presence"])
+@pytest.mark.parametrize("preset", ["tv-content", "appliances", "presence", "bill"])
 def test_every_share_of_everyday_loads_is_that_of_explain(preset: str) -> None:
     config = configured(preset=preset)
     text = told(config)

@@ -7,7 +7,8 @@ below 0 W (drawn: 8, 19, 21, 25), the key of the files, which had become too pla
 accounts, which have a ring for each policy of their meter, the windows of private meters, which
 the clock of the partition alone closes, the order of releases in files, which is that of the
 records, the readings of public windows, which are told in classes, the values of queries that are
-in an order, which agree with it, and noise, which is bound to a window's exact answers.
+in an order, which agree with it, noise, which is bound to a window's exact answers, and presets,
+which bear an hour's disorder, and `tv-content`, whose steps its radius is a whole number of.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Choosing takes the finest window that is enough, by the noise that it needs and no less."""
 
+import math
 import tomllib
 from argparse import Namespace
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,10 @@ import pytest
 
 from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import Preset
+from meteragent.explain.advantage import apart
 from meteragent.privacy.policy import Policy
-from simulations.choose import document
-from simulations.choose.__main__ import YARDSTICKS
+from simulations.choose import bill, document
+from simulations.choose.__main__ import CHOSEN
 from simulations.choose.candidate import NOISES, candidate
 from simulations.choose.search import Trial, chosen, search, within
 from simulations.kit.command import Run
@@ -122,18 +125,47 @@ def test_a_bill_bears_so_much_noise_and_not_a_watt_more() -> None:
     assert [trial.candidate.window for trial in trials] == list(yardstick.windows)
     for trial in trials:
         one = trial.candidate
-        more = candidate(yardstick, one.window, one.queries, one.noise + 1)
+        more = candidate(yardstick, one.window, one.queries, round(one.noise) + 1)
         assert one.month(400) <= 0.01 < more.month(400)
         assert trial.kept is (one.noise >= LEAST.get((one.window, "avg"), 1e9))
+
+
+def test_a_month_bears_so_much_noise_and_not_a_tenth_more(run: Run) -> None:
+    found = bill.affordable(0.01, 400, run)
+    epsilon = Decimal(found.candidate.settings["epsilon"])
+    assert bill.month_error(found.candidate.policy, 400) <= 0.01
+    assert bill.month_error(bill.candidate(epsilon - Decimal("0.1")).policy, 400) > 0.01
+    assert found.candidate.policy.calendar is not None
+    assert all(verdict.kept for verdict in found.verdicts)
+
+
+def test_of_a_longer_habit_a_month_tells_more_and_of_a_coarser_bill_less(run: Run) -> None:
+    precise, coarse = (bill.affordable(share, 400, run).candidate for share in (0.01, 0.04))
+    kettles, more_kettles, channels, more_channels = bill.habits(precise.policy, run)
+    assert kettles.success < more_kettles.success
+    assert channels.success < more_channels.success
+    for one, other in zip(
+        bill.attack(coarse.policy, run), bill.attack(precise.policy, run), strict=True
+    ):
+        assert one.chance <= one.success < other.success
+
+
+def test_a_kettle_is_told_in_no_month_of_trials_more_often_than_is_stated(run: Run) -> None:
+    """The best attacker on single windows of 28 days, by the exact law: the bound is no less."""
+    policy = bill.affordable(0.01, 400, run).candidate.policy
+    kettle, *_ = bill.attack(policy, run)
+    [asked] = policy.questions
+    watts = 2000 * 3 / (28 * 24 * 60)
+    levels = math.ceil(watts / float(policy.domain.resolution))
+    rate = asked.nano / 1e9 * float(policy.domain.resolution)
+    assert (1 + apart(rate, levels)) / 2 <= kettle.success + 1e-9
 
 
 def test_what_is_written_is_what_the_configuration_reads(run: Run) -> None:
     found = chosen(search(Needs(), run), 60)
     assert found is not None
     habits = [verdict(0.3), verdict(0.4)]
-    made = {
-        hide: document.preset(hide, "a secret", found, habits, "a command") for hide in YARDSTICKS
-    }
+    made = {hide: document.preset(hide, "a secret", found, habits, "a command") for hide in CHOSEN}
     read = tomllib.loads(document.presets_toml(made))
     for name, table in read.items():
         preset = Preset.model_validate(table)

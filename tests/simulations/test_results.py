@@ -142,6 +142,15 @@ def test_a_single_home_has_a_precise_bill_and_hides_films_in_windows_of_a_month(
     assert [bill["window"] for bill in bills if bill["kept"]] == ["30d"] * (hide == "tv-content")
 
 
+def test_a_bill_is_right_to_a_percent_and_hides_one_use_and_one_evening() -> None:
+    told = results("choose-bill")["results"]
+    assert told["month_error"] <= 0.01
+    assert all(v["kept"] and v["chance"] <= v["success"] for v in told["verdicts"])
+    whole = " ".join(PROMISE.split())
+    for verdict in (told["verdicts"][0], told["habits"][1]):
+        assert f"in at most {100 * verdict['success']:.1f} %" in whole
+
+
 def test_the_command_that_chose_is_the_one_that_is_named() -> None:
     for hide in YARDSTICKS:
         told = results(f"choose-{hide}")

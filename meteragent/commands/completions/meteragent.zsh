@@ -113,7 +113,7 @@ _shtab_meteragent_explain_options=(
   "--dpia[a data protection impact assessment, begun]"
   {-c,--config}"[the configuration]:FILE:_files"
   "*--query[avg, min, median, p95 \…\; may be repeated]:NAME:"
-  "--preset[what to hide\: sets whatever is not set here]:preset:(tv-content appliances presence)"
+  "--preset[what to hide\: sets whatever is not set here]:preset:(tv-content appliances presence bill)"
   "--window[length of a window\; or day, week, month]:15m:"
   "--interval[distance between two readings]:10s:"
   "--hop[distance between the starts of two windows]:5m:"
@@ -150,7 +150,7 @@ _shtab_meteragent_init_options=(
   "--partitions[of input and ledger (default\: 6)]:N:"
   "--replication[copies of each (default\: 1)]:N:"
   {-c,--config}"[to write, with the key beside it (default\: agent.toml)]:FILE:_files"
-  ":what is to be hidden:(tv-content appliances presence)"
+  ":what is to be hidden:(tv-content appliances presence bill)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -269,7 +269,7 @@ _shtab_meteragent_sanitize_options=(
   "--normalise-ids[ids that differ in case, width, normal form or spaces around them are one meter]"
   {-c,--config}"[the configuration]:FILE:_files"
   "*--query[avg, min, median, p95 \…\; may be repeated]:NAME:"
-  "--preset[what to hide\: sets whatever is not set here]:preset:(tv-content appliances presence)"
+  "--preset[what to hide\: sets whatever is not set here]:preset:(tv-content appliances presence bill)"
   "--window[length of a window\; or day, week, month]:15m:"
   "--interval[distance between two readings]:10s:"
   "--hop[distance between the starts of two windows]:5m:"
