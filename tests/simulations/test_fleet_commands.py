@@ -141,7 +141,7 @@ def test_what_a_meter_takes_is_printed_by_preset(
     given = ["memory", "--preset", "tv-content", "--interval", "1m", "--meters", "2000"]
     assert fleet.main([*given, "--json", str(file)]) == 0
     [row] = json.loads(file.read_text())
-    assert 100 < row["reported"] < 300  # of so few meters nothing else can be told
+    assert 100 < row["reported"] < 500  # of so few meters nothing else can be told
     assert f"{row['reported']:,}" in capsys.readouterr().out
 
 
