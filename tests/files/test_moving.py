@@ -153,4 +153,4 @@ def test_it_is_of_the_first_key_from_then_on_and_0_1_does_not_read_it(
     (left / "noise.key").write_text("0123456789abcdef" * 4)
     assert sanitized("--window", "15m") == Exit.OWNER
     assert "key adopt" in capsys.readouterr().err
-    assert sqlite3.connect("spend.db").execute("PRAGMA user_version").fetchone() == (2,)
+    assert sqlite3.connect("spend.db").execute("PRAGMA user_version").fetchone() == (3,)
