@@ -32,7 +32,13 @@ COLUMN, LINE = 0.62, 0.33
 """Inches of a cell of the grid."""
 GAP = 0.07
 PALETTE = ("#3274d9", "#e0752d", "#37872d", "#a352cc", "#c4162a", "#1f9e9e", "#b8860b", "#7c8791")
-COLORS = {"green": "#37872d", "yellow": "#c98b0a", "red": "#c4162a", "blue": "#1f60c4"}
+COLORS = {
+    "green": "#37872d",
+    "yellow": "#c98b0a",
+    "red": "#c4162a",
+    "blue": "#1f60c4",
+    "text": "#22272e",
+}
 PAGE, PAPER, EDGE, INK, PALE = "#f1f3f5", "#ffffff", "#d5dae0", "#22272e", "#68727d"
 MARKS = {"red": "#c4162a", "purple": "#8f3bb8"}
 STYLE: Any = {
