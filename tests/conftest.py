@@ -18,9 +18,12 @@ settings.register_profile("ci", derandomize=True, database=None, deadline=None, 
 settings.register_profile("slow", deadline=None, max_examples=2000, print_blob=True)
 
 
-OF_WHAT_IS_PURE = {"privacy", "stream", "formats", "explain", "config", "laws"}
-"""Folders whose tests are followed line by line; of the others it would make schedules two and a
-half times as slow, and cover nothing more that is asked for."""
+NOT_FOLLOWED = {
+    *("browser", "dashboards", "deploy", "docs", "integration", "mutants"),
+    *("same_bytes", "schedules", "simulations", "statistical"),
+}
+"""Folders whose tests are not followed line by line: it would make schedules two and a half times
+as slow, and cover nothing more that is asked for."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.relative_to(config.rootpath / "tests").parts[0] not in OF_WHAT_IS_PURE:
+        if item.path.relative_to(config.rootpath / "tests").parts[0] in NOT_FOLLOWED:
             item.add_marker("no_cover")
     if config.getoption("slow"):
         return
