@@ -46,10 +46,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.relative_to(config.rootpath / "tests").parts[0] in NOT_FOLLOWED:
             item.add_marker("no_cover")
-    if config.getoption("slow"):
-        return
-    left_out = [item for item in items if item.get_closest_marker("slow")]
-    items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    unwanted = {"slow": not config.getoption("slow"), "fast": config.getoption("without_fast")}
+    names = {name for name, is_unwanted in unwanted.items() if is_unwanted}
+    left_out = [item for item in items if names & {mark.name for mark in item.iter_markers()}]
+    items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
 
 

@@ -11,7 +11,6 @@ from hashlib import blake2b
 from math import gcd
 
 from meteragent.errors import InvalidSetting
-from meteragent.privacy.arrays import Integers
 from meteragent.privacy.calendar import AnyWindows
 from meteragent.privacy.exact import per_watt_text, whole
 from meteragent.privacy.hours import Timetable
@@ -143,10 +142,6 @@ class Terms:
     def reach(self) -> int:
         """By when all windows of bucket `b` are over, counted from `b * bucket` on."""
         return self.windows.reach(self.bucket_windows)
-
-    def bucket_of(self, starts: Integers) -> Integers:
-        """The bucket of each window that begins at these times."""
-        return self.windows.bucket_of(starts, self.bucket_windows)
 
     def start_of(self, bucket: int) -> int:
         """When the first window of a bucket begins."""

@@ -132,11 +132,9 @@ class Store:
     def over_before(self, record: Records) -> int:
         """Up to where the clock may come, though not beyond the record, before it is taken in.
 
-        Windows that are over before it begins hold nothing of it. Where presence is public there
-        is no such need: what it closes of its meter comes first. Postcondition: its meter is known.
+        Windows over before it begins hold nothing of it. Precondition: presence is private;
+        else what a record closes of its meter comes first. Postcondition: its meter is known.
         """
-        if self.policy.presence == "public":
-            return UNKNOWN
         self._meet(record)
         return min(int(record.ends[0]), int(record.starts[0]) + self.policy.patience)
 

@@ -38,7 +38,7 @@ BATCHES, SLOW_BATCHES = 420, 8_400
 BROKEN, SLOW_BROKEN = 3_000, 1_000_000
 GOOD = b'{"meter_id":"m","ts":1763424000000,"value":412.5}'
 
-pytestmark = pytest.mark.skipif(not fast.fits(), reason="meteragent-fast is not installed")
+pytestmark = pytest.mark.fast
 
 
 def slow() -> Unpacker:

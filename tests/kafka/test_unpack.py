@@ -70,7 +70,7 @@ async def released(seed: int) -> list[Any]:
     return [left, [repr(event) for event in told]]
 
 
-pytestmark = pytest.mark.skipif(not fast.fits(), reason="meteragent-fast is not installed")
+pytestmark = pytest.mark.fast
 
 
 @pytest.mark.parametrize("seed", range(4))
