@@ -200,6 +200,25 @@ def test_folds_answer_like_whole_windows(
     keep_step(Both(rules), cut(data.draw(timelines(rules.interval)), cuts), data, SECOND)
 
 
+@settings(max_examples=max(30, settings().max_examples // 4))
+@given(st.lists(st.integers(0, 60), max_size=6), st.data())
+def test_so_do_parts_of_several_panes_where_presence_is_private(
+    cuts: list[int], data: st.DataObject
+) -> None:
+    with patch("meteragent.privacy.windows.LEAST_PANE", 2 * SECOND):
+        rules = policy(
+            domain=Domain(0, 100, 1),
+            questions=tuple(question(name, 1, 100) for name in ("avg", "max(4s)")),
+            size=8 * SECOND,
+            interval=SECOND,
+            grace=3 * SECOND,
+            idle=5 * SECOND,
+            presence="private",
+        )
+        assert rules.panes.size == 2 * SECOND
+    keep_step(Both(rules), cut(data.draw(timelines(rules.interval)), cuts), data, SECOND)
+
+
 @settings(max_examples=max(100, settings().max_examples))
 @given(
     calendar_policies(),
