@@ -1,0 +1,65 @@
+"""The settings that are looked at: every preset, and plain averages, of homes and of feeders."""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from meteragent.privacy.policy import Policy
+from simulations.home.policies import HOUR, MINUTE, all_presets, plain, preset
+from simulations.kit.product import ENOUGH, FOR_EVER
+from simulations.kit.traces import DAY
+
+QUARTER = 15 * MINUTE
+MONTH = 28 * DAY
+"""The shortest there is, in which one event weighs most."""
+A_DAY_OF_QUARTERS = f"{Decimal(1) / (50 * 96):.9f}"
+"""The loss per watt of a quarter hour, where all of a day lose what `appliances` does: 1 at 50 W."""
+LENGTHS = {QUARTER: "15 min", HOUR: "1 h", DAY: "24 h", 7 * DAY: "7 d", MONTH: "a month"}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What is released of each home, or of all homes of a feeder in one draw."""
+
+    name: str
+    policy: Policy
+    """Of a feeder, what its homes are promised: its sums have the noise of one home's answer."""
+    feeder: bool = False
+
+    @property
+    def hours(self) -> float:
+        """The length of a window."""
+        return self.policy.size / HOUR
+
+    @property
+    def noise(self) -> float:
+        """The scale of the noise, in watts."""
+        return 1 / float(self.policy.questions[0].epsilon)
+
+    @property
+    def words(self) -> str:
+        """`1 h, 250 W`."""
+        noise = f"{self.noise / 1000:.2g} kW" if self.noise >= 1000 else f"{self.noise:.3g} W"
+        return f"{LENGTHS[self.policy.size]}, {noise}"
+
+
+def settings() -> list[Setting]:
+    """Homes by themselves, from the finest window to the longest; then feeders."""
+    own = [
+        Setting("15 minutes", plain(QUARTER, "0.01")),
+        Setting("15 minutes, more noise", plain(QUARTER, "0.001")),
+        Setting("hours", plain(HOUR, "0.004")),
+        *(Setting(name, policy) for name, policy in all_presets(interval="1m").items()),
+        Setting("bill", bill()),
+    ]
+    drawn = [
+        Setting("feeder, 15 minutes", plain(QUARTER, "0.001"), feeder=True),
+        Setting("feeder, hours", plain(HOUR, "0.001"), feeder=True),
+        Setting("feeder, a day of 15 minutes", plain(QUARTER, A_DAY_OF_QUARTERS), feeder=True),
+    ]
+    return [*own, *drawn]
+
+
+def bill() -> Policy:
+    """The preset `bill`, its month as a window of four weeks."""
+    month = replace(preset("bill"), calendar=None, size=MONTH, hop=MONTH, horizon=MONTH)
+    return replace(month, budget=ENOUGH, idle=FOR_EVER)

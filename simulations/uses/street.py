@@ -1,0 +1,76 @@
+"""Homes, what their meters measured, and what is released of them.
+
+Noise is of the mechanism's own law, drawn by numpy: a month of quarter hours of a street, under
+every setting, is too much for the program in a quarter of an hour. `tests/simulations/test_uses.py`
+holds it against what the program releases.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulations.home.house import Home
+from simulations.kit.command import Run
+from simulations.kit.statistics import Floats
+from simulations.uses.settings import QUARTER, Setting
+
+DAYS = 28
+FIRST = 3
+"""A Thursday in January; windows begin with it, whatever the calendar says."""
+SPRING = 101
+"""A Thursday in April, when panels have something to do."""
+HOMES, PANELS = 100, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Street:
+    """`watts[home, quarter]` of homes without panels, and of others with them."""
+
+    watts: Floats
+    cars: Floats
+    """How many cars each has: none, or one."""
+    net: Floats
+    sun: Floats
+    """What their panels made, `[home, quarter]`."""
+
+
+def street(run: Run) -> Street:
+    """A month of each home."""
+    homes, panels = (12, 4) if run.quick else (HOMES, PANELS)
+    lives, cars = [], []
+    for n in run.each(range(homes), "homes"):
+        home = Home.draw(run.seed, 500 + n, lacking=("pv",))
+        lives.append(home.live(DAYS, first=FIRST, interval=QUARTER).trace().watts)
+        cars.append(float("ev" in home.size))
+    net, sun = [], []
+    for n in run.each(range(panels), "homes with panels"):
+        life = Home.draw(run.seed, 400 + n, having=("pv",)).live(
+            DAYS, first=SPRING, interval=QUARTER
+        )
+        net.append(life.trace().watts)
+        sun.append(-life.power["pv"])
+    return Street(np.array(lives), np.array(cars), np.array(net), np.array(sun))
+
+
+def windows(watts: Floats, setting: Setting) -> Floats:
+    """The true means, `[home, window]`."""
+    per_window = setting.policy.size // QUARTER
+    means: Floats = watts.reshape(len(watts), -1, per_window).mean(axis=2)
+    return means
+
+
+def noise(setting: Setting, shape: Sequence[int], draw: np.random.Generator) -> Floats:
+    """What `unbiased` is off by, but for what is clamped at the ends of the range."""
+    step = float(setting.policy.domain.resolution)
+    stop = -np.expm1(-step / setting.noise)
+    up, down = (draw.geometric(stop, tuple(shape)) for _ in range(2))
+    off: Floats = (up - down).astype(np.float64) * step
+    return off
+
+
+def deviation(setting: Setting) -> float:
+    """Of the noise of one answer, in watts."""
+    step = float(setting.policy.domain.resolution)
+    kept = float(np.exp(-step / setting.noise))
+    return float(step * np.sqrt(2 * kept) / (1 - kept))

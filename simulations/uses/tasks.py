@@ -1,0 +1,190 @@
+"""What people do with releases, one number each: of single homes, and of a feeder.
+
+A number is nothing where a setting cannot say it: hours are not told by days, nor a home by the
+sum of all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.stats import norm
+
+from simulations.kit.statistics import Floats
+from simulations.utility.energy import DAY_RATE, NIGHT_RATE
+from simulations.utility.forecast import forecast
+from simulations.uses.settings import Setting
+from simulations.uses.street import DAYS, Street, deviation, noise, windows
+
+AGAIN = 10
+"""Times that noise is drawn, for tasks of a few numbers."""
+HIDES = 0.3
+"""What somebody keeps from their meter, of all that they use."""
+ALARM = 0.05
+"""How often a feeder of honest homes is suspected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One use of releases, and from when on it is good enough."""
+
+    name: str
+    asks: str
+    """For a table: what the number is."""
+    unit: Literal["%", "points", "cars"]
+    enough: float
+    more_is_better: bool
+    measure: Callable[[Street, Setting, np.random.Generator], float | None]
+
+    def works(self, number: float | None) -> bool:
+        """Whether that is good enough."""
+        if number is None:
+            return False
+        return number >= self.enough if self.more_is_better else number <= self.enough
+
+
+def _draws(street: Street, setting: Setting, draw: np.random.Generator) -> Floats:
+    """Noise of every window of every home, some times over: `[time, home, window]`."""
+    truth = windows(street.watts, setting)
+    return noise(setting, (AGAIN, *truth.shape), draw)
+
+
+def _bill(street: Street, setting: Setting, draw: np.random.Generator) -> float | None:
+    if setting.feeder:
+        return None
+    off = _draws(street, setting, draw).mean(axis=2) / street.watts.mean(axis=1)
+    return 100 * float((np.abs(off) <= 0.01).mean())
+
+
+def _by_time(street: Street, setting: Setting, draw: np.random.Generator) -> float | None:
+    if setting.feeder or setting.hours > 1:
+        return None
+    truth = windows(street.watts, setting)
+    hour = np.arange(truth.shape[1]) * setting.hours % 24
+    price = np.where((hour >= 7) & (hour < 23), DAY_RATE, NIGHT_RATE)
+    off = (_draws(street, setting, draw) * price).sum(axis=2) / (truth * price).sum(axis=1)
+    return 100 * float((np.abs(off) <= 0.01).mean())
+
+
+def _day(street: Street, setting: Setting, draw: np.random.Generator) -> float | None:
+    if setting.feeder or setting.hours > 24:
+        return None
+    off = _draws(street, setting, draw).reshape(AGAIN, len(street.watts), DAYS, -1).mean(axis=3)
+    return 100 * float(np.abs(off).mean() / street.watts.mean())
+
+
+def _peak(street: Street, setting: Setting, draw: np.random.Generator) -> float | None:
+    if setting.feeder or setting.hours > 1:
+        return None
+    truth = windows(street.watts, setting)
+    seen = (truth + _draws(street, setting, draw)).max(axis=2)
+    return 100 * float(np.abs(seen / truth.max(axis=1) - 1).mean())
+
+
+def _sun(street: Street, setting: Setting, draw: np.random.Generator) -> float | None:
+    if setting.feeder or setting.hours > 1:
+        return None
+    net = windows(street.net, setting)
+    made = windows(street.sun, setting).sum(axis=1)
+    seen = net + noise(setting, net.shape, draw)
+    shares = [1 - np.maximum(-one, 0).sum(axis=1) / made for one in (net, seen)]
+    return 100 * float(np.abs(shares[1] - shares[0]).mean())
+
+
+def _sum(street: Street, setting: Setting, draw: np.random.Generator) -> tuple[Floats, Floats]:
+    """A feeder's true windows, and what is known of them."""
+    truth = windows(street.watts, setting)
+    shape = truth.shape[1:] if setting.feeder else truth.shape
+    off = noise(setting, shape, draw)
+    total: Floats = truth.sum(axis=0)
+    return total, total + (off if setting.feeder else off.sum(axis=0))
+
+
+def _feeder(street: Street, setting: Setting, draw: np.random.Generator) -> float | None:
+    truth, seen = _sum(street, setting, draw)
+    return 100 * float(np.abs(seen - truth).mean() / truth.mean())
+
+
+def _feeder_peak(street: Street, setting: Setting, draw: np.random.Generator) -> float | None:
+    if setting.hours > 1:
+        return None
+    truth, seen = _sum(street, setting, draw)
+    return 100 * float(abs(seen.max() / truth.max() - 1))
+
+
+def _tomorrow(street: Street, setting: Setting, draw: np.random.Generator) -> float | None:
+    if setting.hours > 1:
+        return None
+    truth, seen = (
+        one.reshape(DAYS * 24, -1).mean(axis=1) for one in _sum(street, setting, draw)
+    )
+    return 100 * float(forecast(seen, truth).mean() / forecast(truth, truth).mean() - 1)
+
+
+def _theft(street: Street, setting: Setting, draw: np.random.Generator) -> float | None:
+    """The feeder's own meter less the sum of homes, over the month."""
+    del draw  # by the law of the noise, of which so many draws are added that the sum is normal
+    count = DAYS * 24 / setting.hours * (1 if setting.feeder else len(street.watts))
+    spread = deviation(setting) * np.sqrt(count) / (DAYS * 24 / setting.hours)
+    hidden = HIDES * street.watts.mean(axis=1)
+    return 100 * float(norm.sf(norm.isf(ALARM) - hidden / spread).mean())
+
+
+FEEDERS, MEMBERS = 120, 40
+
+
+def _cars(street: Street, setting: Setting, draw: np.random.Generator) -> float | None:
+    """By the shape of a feeder's day, as it was learned on other homes, whose cars are known."""
+    if setting.hours > 1:
+        return None
+    half = len(street.watts) // 2
+    members = min(MEMBERS, half // 2)
+    learned, _ = _shapes(street, setting, range(half), members, draw, exact=True)
+    known = learned[:, -1]
+    design = np.column_stack([learned[:, :-1], np.ones(len(learned))])
+    weights, *_ = np.linalg.lstsq(design, known, rcond=None)
+    seen, cars = _shapes(street, setting, range(half, 2 * half), members, draw, exact=False)
+    said = np.column_stack([seen[:, :-1], np.ones(len(seen))]) @ weights
+    return float(np.abs(said - cars).mean())
+
+
+def _shapes(
+    street: Street,
+    setting: Setting,
+    homes: range,
+    members: int,
+    draw: np.random.Generator,
+    *,
+    exact: bool,
+) -> tuple[Floats, Floats]:
+    """Of feeders of some homes: watts by evening, night and otherwise, and how many cars."""
+    truth = windows(street.watts, setting)
+    per_day = round(24 / setting.hours)
+    hour = np.arange(per_day) * setting.hours
+    parts = [(hour >= 17) & (hour < 22), hour < 5, (hour >= 8) & (hour < 16)]
+    rows = []
+    for _ in range(FEEDERS):
+        some = draw.choice(homes, members, replace=False)
+        total = truth[some].sum(axis=0)
+        if not exact:
+            off = noise(setting, total.shape if setting.feeder else (members, len(total)), draw)
+            total = total + (off if setting.feeder else off.sum(axis=0))
+        day = total.reshape(-1, per_day).mean(axis=0)
+        rows.append([*(day[part].mean() for part in parts), street.cars[some].sum()])
+    found = np.array(rows)
+    return found, found[:, -1]
+
+
+TASKS = (
+    Task("a home's month", "bills within 1 %", "%", 95, True, _bill),
+    Task("a home's bill by day and night", "bills within 1 %", "%", 95, True, _by_time),
+    Task("a home's day", "off by", "%", 10, False, _day),
+    Task("a home's peak of the month", "off by", "%", 10, False, _peak),
+    Task("a home's own use of its sun", "off by", "points", 5, False, _sun),
+    Task("a feeder's load, window by window", "off by", "%", 2, False, _feeder),
+    Task("a feeder's peak of the month", "off by", "%", 2, False, _feeder_peak),
+    Task("a feeder's next day, hour by hour", "worse forecast by", "%", 10, False, _tomorrow),
+    Task("theft: one home hides 30 %", "seen in", "%", 90, True, _theft),
+    Task("cars among 40 homes", "off by", "cars", 3, False, _cars),
+)
