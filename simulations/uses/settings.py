@@ -21,6 +21,7 @@ class Setting:
     """What is released of each home, or of all homes of a feeder in one draw."""
 
     name: str
+    """Of a preset; nothing where numbers are all there is."""
     policy: Policy
     """Of a feeder, what its homes are promised: its sums have the noise of one home's answer."""
     feeder: bool = False
@@ -29,6 +30,12 @@ class Setting:
     def hours(self) -> float:
         """The length of a window."""
         return self.policy.size / HOUR
+
+    @property
+    def label(self) -> str:
+        """For tables: `tv-content`, or what is asked."""
+        where = "feeder, " if self.feeder else ""
+        return f"`{self.name}`" if self.name else f"{where}{self.words}"
 
     @property
     def noise(self) -> float:
@@ -45,16 +52,17 @@ class Setting:
 def settings() -> list[Setting]:
     """Homes by themselves, from the finest window to the longest; then feeders."""
     own = [
-        Setting("15 minutes", plain(QUARTER, "0.01")),
-        Setting("15 minutes, more noise", plain(QUARTER, "0.001")),
-        Setting("hours", plain(HOUR, "0.004")),
+        Setting("", plain(QUARTER, "0.01")),
+        Setting("", plain(QUARTER, "0.001")),
+        Setting("", plain(HOUR, "0.004")),
         *(Setting(name, policy) for name, policy in all_presets(interval="1m").items()),
         Setting("bill", bill()),
     ]
     drawn = [
-        Setting("feeder, 15 minutes", plain(QUARTER, "0.001"), feeder=True),
-        Setting("feeder, hours", plain(HOUR, "0.001"), feeder=True),
-        Setting("feeder, a day of 15 minutes", plain(QUARTER, A_DAY_OF_QUARTERS), feeder=True),
+        Setting("", plain(QUARTER, "0.001"), feeder=True),
+        Setting("", plain(HOUR, "0.001"), feeder=True),
+        Setting("", plain(QUARTER, A_DAY_OF_QUARTERS), feeder=True),
+        Setting("", plain(DAY, "0.00025"), feeder=True),
     ]
     return [*own, *drawn]
 

@@ -1,0 +1,127 @@
+"""What was found as one page, for somebody who has to choose a setting."""
+
+from collections.abc import Iterator
+from typing import Any
+
+HEAD = """# Which task needs which setting
+
+You have a task; people have something that is theirs. This page says which setting serves the task,
+and what an attacker who knows all else in a home makes of it. In short:
+
+"""
+READ = """
+**Told** is how often that attacker is right; nobody is right more often, and no trials are made.
+Guessing is right in 0.5 % of cases about 200 channels, and in 50 % otherwise. **Bold** is next to
+guessing: at most 4 points more, and at most seven times where guessing is six. Of a feeder the
+attacker knows every other home.
+
+**Used** is what the task comes to; **bold** is good enough, by the limit in the table. A dash: the
+setting cannot say it. Of ten times as many homes, a feeder's own numbers are ten times nearer, and
+sums of single homes three times.
+"""
+
+
+def page(command: str, results: dict[str, Any]) -> str:
+    """Precondition: the results of a run, as its JSON holds them."""
+    made = (
+        f"Made by `{command}`: {results['homes']} simulated homes of "
+        f"{results['mean_watts']:.0f} W on average in four weeks of January, and "
+        f"{results['homes_with_panels']} with panels in April. A feeder has all {results['homes']} "
+        "of them. Presets are looked at with readings of a minute; `bill` in windows of four "
+        "weeks. The noise is drawn by the law of the mechanism."
+    )
+    lines = [
+        *_found(results),
+        READ,
+        "![What each setting hides, and what it is good for](uses-map.png)",
+        "",
+        "## What is told",
+        "",
+        *_told(results),
+        "",
+        "## What it is good for",
+        "",
+        *_used(results),
+        "",
+        "A bill by day and night asks 0.32 for a kilowatt-hour from 7 to 23 h and 0.20 otherwise. "
+        "Theft is sought in the feeder's own meter less the sum of its homes over the month, with "
+        "one false alarm in twenty honest months, and no losses of the line. The forecast is a "
+        "ridge regression on the day before and the week before. Cars are counted by the evening "
+        "and the night of a feeder of 40 homes, as learned on others.",
+        "",
+        made,
+        "",
+    ]
+    return HEAD + "\n".join(lines)
+
+
+def _found(results: dict[str, Any]) -> Iterator[str]:
+    """For each task, the setting that serves it and tells least, and how many do."""
+    for task in results["tasks"]:
+        serving = [one for one in results["settings"] if one["used"][task["name"]]["works"]]
+        if not serving:
+            yield f"- **{_upper(task['name'])}**: no setting of these serves it."
+            continue
+        best = max(serving, key=_kept)
+        hidden = [name for name, one in best["told"].items() if one["kept"]]
+        keeps = f"which hides {_all_of(hidden)}" if hidden else "which hides nothing of all this"
+        yield f"- **{_upper(task['name'])}**: {_name(best)}, {keeps}."
+
+
+def _kept(setting: dict[str, Any]) -> tuple[int, float]:
+    told = setting["told"].values()
+    return sum(one["kept"] for one in told), -sum(one["success"] for one in told)
+
+
+def _name(setting: dict[str, Any]) -> str:
+    label: str = setting["label"]
+    return f"{label} ({setting['words']})" if label.startswith("`") else label
+
+
+def _all_of(words: list[str]) -> str:
+    return " / ".join(words)
+
+
+def _upper(words: str) -> str:
+    return words[0].upper() + words[1:]
+
+
+def _told(results: dict[str, Any]) -> Iterator[str]:
+    names = [one["name"] for one in results["secrets"]]
+    yield f"| setting | {' | '.join(names)} |"
+    yield f"|---|{'---|' * len(names)}"
+    for setting in results["settings"]:
+        cells = [_bold(share(one["success"]), one["kept"]) for one in setting["told"].values()]
+        yield f"| {_name(setting)} | {' | '.join(cells)} |"
+
+
+def _used(results: dict[str, Any]) -> Iterator[str]:
+    tasks = results["tasks"]
+    heads = [f"{one['name']}: {one['asks']} ({_limit(one)})" for one in tasks]
+    yield f"| setting | {' | '.join(heads)} |"
+    yield f"|---|{'---|' * len(tasks)}"
+    for setting in results["settings"]:
+        cells = [
+            "–" if one["number"] is None else _bold(_said(one["number"], task), one["works"])
+            for one, task in zip(setting["used"].values(), tasks, strict=True)
+        ]
+        yield f"| {_name(setting)} | {' | '.join(cells)} |"
+
+
+def _limit(task: dict[str, Any]) -> str:
+    return f"{'at least' if task['more_is_better'] else 'at most'} {_said(task['enough'], task)}"
+
+
+def _said(number: float, task: dict[str, Any]) -> str:
+    size = f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"  # noqa: PLR2004 - digits
+    return f"{size} {task['unit']}" if task["unit"] != "cars" else size
+
+
+def share(success: float) -> str:
+    """`53.7 %`, and `0.57 %` where it is small."""
+    percent = 100 * success
+    return f"{percent:.2f} %" if percent < 10 else f"{percent:.1f} %"  # noqa: PLR2004 - digits
+
+
+def _bold(text: str, good: bool) -> str:  # noqa: FBT001 - of a cell
+    return f"**{text}**" if good else text
