@@ -3,37 +3,48 @@
     python -m simulations.compare                  with simulated programmes
     python -m simulations.compare --traces DIR     with recordings of real television sets
 
-Twice: by what an attacker makes of the releases (which of 200 channels was watched), and by what
-is promised (the error that standard differential privacy needs for the presets' promises).
+By what an attacker makes of the releases (which of 200 channels was watched); by two versions of a
+home that are told apart equally well, exactly; and by one promise to each home, kept with one draw
+for all or with one for each, and by spending that follows the readings.
 """
 
 import sys
 from typing import Any
 
+from simulations.compare import adaptive
+from simulations.compare.central import ways
+from simulations.compare.equal import equals
 from simulations.compare.frontier import FEW, LENGTHS, Frontier, frontier, task
-from simulations.compare.picture import draw_frontiers, draw_promises
-from simulations.compare.promises import Promise, promises
+from simulations.compare.page import page
+from simulations.compare.picture import draw_frontiers, draw_promise
 from simulations.compare.rivals import Task, rivals
 from simulations.kit.command import Run, main
+from simulations.uses.street import street
+
+HOMES = 10
+"""Of which every quarter hour of four weeks is released, as spending follows them."""
 
 
 def simulate(run: Run) -> None:
-    """Frontiers first, then promises."""
+    """Frontiers first, then equal success, equal promise, and spending."""
     lengths = dict([*LENGTHS.items()][:1]) if run.quick else LENGTHS
     tasks = {name: task(run, seconds) for name, seconds in lengths.items()}
     found = {
         name: [frontier(run, rival, of) for rival in run.each(rivals(quick=run.quick), name)]
         for name, of in tasks.items()
     }
-    run.results["source"] = "recorded" if run.traces else "simulated"
-    run.results["frontiers"] = {
-        name: _document(tasks[name], frontiers) for name, frontiers in found.items()
+    homes = street(run).watts[: 3 if run.quick else HOMES]
+    run.results = {
+        "source": "recorded" if run.traces else "simulated",
+        "frontiers": {name: _document(tasks[name], those) for name, those in found.items()},
+        "equal_success": [one.document() for one in equals()],
+        "equal_promise": [way.document() for way in ways()],
+        "adaptive": {"homes": len(homes), "errors": adaptive.study(run, homes)},
     }
-    stated = promises()
-    run.results["promises"] = [promise.document() for promise in stated]
     draw_frontiers(run, {name: (tasks[name], frontiers) for name, frontiers in found.items()})
-    draw_promises(run, stated)
-    _print(run, stated)
+    draw_promise(run, ways(), run.results["adaptive"])
+    (run.out / "compare.md").write_text(page(run.command, run.results), encoding="utf-8")
+    _print(run)
 
 
 def _document(of: Task, frontiers: list[Frontier]) -> dict[str, Any]:
@@ -69,7 +80,7 @@ def _over(error: float | None, ours: float | None) -> float | None:
     return None if error is None or ours is None else error / ours
 
 
-def _print(run: Run, stated: list[Promise]) -> None:
+def _print(run: Run) -> None:
     for name, document in run.results["frontiers"].items():
         print(
             f"{name}: error at which {FEW:.0%} are named rightly (chance {document['chance']:.2%})"
@@ -78,12 +89,6 @@ def _print(run: Run, stated: list[Promise]) -> None:
             times = document["times_our_error"][way]
             said = "never" if error is None else f"{error:8.1f} W  {times} times ours"
             print(f"  {way:10} {said}")
-    for promise in stated:
-        print(
-            f"{promise.preset}: {promise.agent:.0f} W; standard differential privacy for the same "
-            f"promise {promise.on_the_sum:.0f} W on the sum, {promise.per_reading:.0f} W per "
-            f"reading: {promise.factor:.1f} times"
-        )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
-"""Two pictures: frontiers, and the price of a promise."""
+"""Two pictures: frontiers; and one promise by other means."""
 
-from collections.abc import Callable  # noqa: TC003
+from collections.abc import Sequence
+from typing import Any
 
+from matplotlib.axes import Axes
+
+from simulations.compare.central import SIZES, Way
 from simulations.compare.frontier import FEW, Frontier
-from simulations.compare.promises import TYPICAL, Promise
 from simulations.compare.rivals import Task
 from simulations.kit.command import Run
 from simulations.kit.plot import CYCLE, DANGER, RELEASED, SECOND, TRUE, axes
@@ -62,39 +65,44 @@ def draw_frontiers(run: Run, found: dict[str, tuple[Task, list[Frontier]]]) -> N
     )
 
 
-def draw_promises(run: Run, stated: list[Promise]) -> None:
-    """Bars for each preset."""
-    ways: tuple[tuple[str, str, Callable[[Promise], float]], ...] = (
-        ("meteragent, all readings of a window", RELEASED, lambda p: p.agent),
-        ("standard DP on the sum, all readings", DANGER, lambda p: p.on_the_sum),
-        ("standard DP per reading, all readings", SECOND, lambda p: p.per_reading),
-        ("standard DP, one reading only", TRUE, lambda p: p.one_reading_only),
-    )
-    with axes(height=3.4) as (figure, [panel]):
-        for number, (label, colour, error) in enumerate(ways):
-            places = [place + 0.2 * (number - 1.5) for place in range(len(stated))]
-            heights = [error(promise) for promise in stated]
-            bars = panel.bar(places, heights, width=0.18, color=colour, label=label)
-            panel.bar_label(bars, [_watts(height) for height in heights], fontsize=7, padding=2)
+def draw_promise(run: Run, stated: Sequence[Way], spending: dict[str, Any]) -> None:
+    """One promise by every way, by the number of homes; and spending that follows readings."""
+    with axes(1, 2, width=9.4, height=4.6) as (figure, [panel, bars]):
+        for way, colour in zip(stated, (*CYCLE[:4], *CYCLE[:4]), strict=True):
+            errors = [100 * way.error(homes) for homes in SIZES]
+            panel.plot(SIZES, errors, "-o" if way.central else ":x", color=colour, label=way.name)
+        panel.axhline(100, color=TRUE, lw=1, ls="--")
+        panel.set_xscale("log")
         panel.set_yscale("log")
-        panel.set_ylim(top=3e8)
-        panel.set_xticks(range(len(stated)), [promise.preset for promise in stated])
-        panel.set_ylabel("expected error of one answer, W")
-        panel.set_title("The price of one promise")
-        panel.set_axisbelow(b=True)
-        panel.grid(visible=False, axis="x")
-        panel.legend(loc="upper left", ncols=2)
+        panel.set_xlabel("homes")
+        panel.set_ylabel("error of a quarter hour, % of the load")
+        panel.set_title("One promise for a day")
+        _spending(bars, spending["errors"])
+        handles, labels = panel.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
     run.picture(
         figure,
-        "promises",
-        "What standard differential privacy needs for the presets' promises",
-        "Expected error of one released average at each preset. Blue: the product. Red and orange: "
-        "standard differential privacy, whose noise must assume that a reading may be any other "
-        "within the range, for the same odds between two windows that differ in every reading "
-        f"(answers on the sum cut off at the range, around {TYPICAL:g} W). Grey: its usual "
-        "calibration, which hides one single reading of the window and promises next to nothing "
-        "about a programme, a load or a day.",
+        "promise",
+        "One promise, by other means",
+        "Left: each home is promised a loss of 1 for all quarter hours of a day; dotted, each adds "
+        "noise of its own, and with a line, there is one draw for the sum. Above 100 % a release "
+        "says less than knowing the usual load. Standard differential privacy hides whatever a "
+        "home draws, up to 24 kW; d∞ hides what differs by up to a radius in every reading. Right: "
+        f"the mean error of a quarter hour of {spending['homes']} single homes, of 25 W a day. "
+        "Spending that follows the readings (BD, BA) is no match for one longer window.",
     )
+
+
+def _spending(panel: Axes, errors: dict[str, dict[str, float]]) -> None:
+    names = ("even split", "BD", "BA", "one longer window", "nothing: their mean")
+    heights = [errors["25"][name] for name in names]
+    drawn = panel.bar(range(len(names)), heights, color=[TRUE, DANGER, SECOND, RELEASED, CYCLE[4]])
+    panel.bar_label(drawn, [f"{height:,.0f}" for height in heights], padding=2, fontsize=8)
+    panel.set_xticks(range(len(names)), [name.replace(" ", "\n") for name in names], fontsize=8)
+    panel.set_ylabel("mean error of a quarter hour, W")
+    panel.set_title("Spending that follows readings")
+    panel.set_axisbelow(b=True)
+    panel.grid(visible=False, axis="x")
 
 
 def _watts(watts: float | None) -> str:

@@ -7,6 +7,7 @@ content's exact trace, knows the way and its knob, and names the likeliest conte
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
@@ -30,7 +31,8 @@ BEGIN = EPOCH + 18 * HOUR
 """Six in the evening."""
 INTERVAL, WINDOW = 10_000, HOUR // 4
 PER_WINDOW = WINDOW // INTERVAL
-DOMAIN = Domain(0, 24_000, 10)
+DOMAIN = Domain(0, 24_000, 10, Decimal("0.25"))
+"""Answers on a fine grid: on one of 10 W, small noise would be off by the rounding as well."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ def agent(task: Task, scale: float, draw: np.random.Generator) -> Published:
     released = release(traces, asked, NoiseKey(draw.bytes(32)))
     values = np.array([one.values.ravel() for one in released])
     return Published(
-        closest(values / float(DOMAIN.step), task.answers), _off(values, task.averages)
+        closest(values / float(DOMAIN.resolution), task.answers), _off(values, task.averages)
     )
 
 

@@ -31,8 +31,8 @@ def simulate(run: Run) -> None:
         "settings": rows,
         "secrets": [{"name": one.name, "chance": one.chance} for one in SECRETS],
         "tasks": [
-            {"name": one.name, "asks": one.asks, "unit": one.unit, "enough": one.enough}
-            | {"more_is_better": one.more_is_better}
+            {"name": one.name, "asks": one.asks, "unit": one.unit}
+            | {"enough": one.enough, "limit": one.limit}
             for one in TASKS
         ],
     }

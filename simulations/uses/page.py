@@ -21,6 +21,15 @@ sums of single homes three times.
 """
 
 
+HOW = """\
+A bill by day and night asks 0.32 for a kilowatt-hour from 7 to 23 h and 0.20 otherwise; `bill` by
+day and night is asked for both averages of a month (`queries = ["avg[07:00-23:00]",
+"avg[23:00-07:00]"]`). Theft is sought in the feeder's own meter less the sum of its homes over the
+month, with one false alarm in twenty honest months, and no losses of the line. The forecast is a
+ridge regression on the day before and the week before. Cars are counted by the evening and the
+night of a feeder of 40 homes, as learned on others."""
+
+
 def page(command: str, results: dict[str, Any]) -> str:
     """Precondition: the results of a run, as its JSON holds them."""
     made = (
@@ -43,11 +52,7 @@ def page(command: str, results: dict[str, Any]) -> str:
         "",
         *_used(results),
         "",
-        "A bill by day and night asks 0.32 for a kilowatt-hour from 7 to 23 h and 0.20 otherwise. "
-        "Theft is sought in the feeder's own meter less the sum of its homes over the month, with "
-        "one false alarm in twenty honest months, and no losses of the line. The forecast is a "
-        "ridge regression on the day before and the week before. Cars are counted by the evening "
-        "and the night of a feeder of 40 homes, as learned on others.",
+        HOW,
         "",
         made,
         "",
@@ -109,18 +114,18 @@ def _used(results: dict[str, Any]) -> Iterator[str]:
 
 
 def _limit(task: dict[str, Any]) -> str:
-    return f"{'at least' if task['more_is_better'] else 'at most'} {_said(task['enough'], task)}"
+    return f"{task['limit']} {_said(task['enough'], task)}"
 
 
 def _said(number: float, task: dict[str, Any]) -> str:
-    size = f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"  # noqa: PLR2004 - digits
+    size = f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
     return f"{size} {task['unit']}" if task["unit"] != "cars" else size
 
 
 def share(success: float) -> str:
     """`53.7 %`, and `0.57 %` where it is small."""
     percent = 100 * success
-    return f"{percent:.2f} %" if percent < 10 else f"{percent:.1f} %"  # noqa: PLR2004 - digits
+    return f"{percent:.2f} %" if percent < 10 else f"{percent:.1f} %"
 
 
 def _bold(text: str, good: bool) -> str:  # noqa: FBT001 - of a cell

@@ -18,12 +18,14 @@ def picture(run: Run, results: dict[str, Any]) -> None:
     """Precondition: the results of a run, as its JSON holds them."""
     settings = results["settings"]
     secrets = [one["name"] for one in results["secrets"]]
-    tasks = [one["name"] for one in results["tasks"]]
-    with plot.axes(2, 1, width=8.2, height=8.6) as (figure, (told, used)):
+    tasks = [_asked(one) for one in results["tasks"]]
+    with plot.axes(2, 1, width=9.0, height=7.6) as (figure, (told, used)):
+        if grid := told.get_gridspec():
+            grid.set_height_ratios([len(secrets), len(tasks)])
         _cells(told, secrets, [_told(one["told"]) for one in settings])
-        _cells(used, tasks, [_used(one["used"], results["tasks"]) for one in settings])
-        told.set_title("How often the best attacker is right about …")
-        used.set_title("What it is good for: …")
+        _cells(used, tasks, [_used(one["used"]) for one in settings])
+        told.set_title("What it tells: the best attacker is right in so many % of cases")
+        used.set_title("What it is good for")
         _heads(told, settings)
     run.picture(
         figure,
@@ -39,39 +41,43 @@ def picture(run: Run, results: dict[str, Any]) -> None:
     )
 
 
+def _asked(task: dict[str, Any]) -> str:
+    name = task["name"].partition(":")[0]
+    unit = {"%": "% of " if task["limit"] == "at least" else "% ", "cars": "", "points": "points "}
+    asks = "cases seen" if task["asks"] == "seen in" else task["asks"]
+    return f"{name}: {unit[task['unit']]}{asks}"
+
+
 Cell = tuple[str, str, str]
 """Text, and colours of the ground and of the text."""
 
 
 def _told(of: dict[str, Any]) -> list[Cell]:
-    return [
-        (
-            _number(100 * one["success"]) + " %",
-            *(
-                (GOOD, "white")
-                if one["kept"]
-                else (HALF if one["success"] <= PARTLY else BAD, plot.INK)
-            ),
-        )
-        for one in of.values()
-    ]
+    return [(_number(100 * one["success"]), *_ground(one)) for one in of.values()]
 
 
-def _used(of: dict[str, Any], tasks: Sequence[dict[str, Any]]) -> list[Cell]:
-    return [_use(one, task) for one, task in zip(of.values(), tasks, strict=True)]
+def _ground(told: dict[str, Any]) -> tuple[str, str]:
+    if told["kept"]:
+        return GOOD, "white"
+    return HALF if told["success"] <= PARTLY else BAD, plot.INK
 
 
-def _use(one: dict[str, Any], task: dict[str, Any]) -> Cell:
+def _used(of: dict[str, Any]) -> list[Cell]:
+    return [_use(one) for one in of.values()]
+
+
+def _use(one: dict[str, Any]) -> Cell:
     if one["number"] is None:
         return "–", NONE, plot.TRUE
-    unit = " %" if task["unit"] == "%" else ""
-    return _number(one["number"]) + unit, *((GOOD, "white") if one["works"] else (BAD, plot.INK))
+    return _short(one["number"]), *((GOOD, "white") if one["works"] else (BAD, plot.INK))
 
 
 def _number(number: float) -> str:
-    if abs(number) >= 1000:  # noqa: PLR2004 - of a cell that is an inch wide
-        return ">999"
-    return f"{number:.0f}" if abs(number) >= 10 else f"{number:.2g}"  # noqa: PLR2004 - as above
+    return f"{number:.0f}" if abs(number) >= 10 else f"{number:.2g}"
+
+
+def _short(number: float) -> str:
+    return f"{number:.0f}" if abs(number) >= 10 else f"{number:.1f}"
 
 
 def _cells(panel: Axes, names: Sequence[str], columns: Sequence[list[Cell]]) -> None:
@@ -91,13 +97,8 @@ def _cells(panel: Axes, names: Sequence[str], columns: Sequence[list[Cell]]) -> 
 
 def _heads(panel: Axes, settings: Sequence[dict[str, Any]]) -> None:
     panel.xaxis.tick_top()
-    heads = [_head(one) for one in settings]
+    heads = [one["label"].replace("`", "") for one in settings]
     panel.set_xticks(range(len(heads)), heads, rotation=50, ha="left", fontsize=8.5)
     first = next(place for place, one in enumerate(settings) if one["feeder"])
     for axes in panel.figure.axes:
         axes.axvline(first - 0.5, color=plot.INK, lw=1.2, clip_on=False)
-
-
-def _head(setting: dict[str, Any]) -> str:
-    label = setting["label"]
-    return f"{label.strip('`')}\n{setting['words']}" if label.startswith("`") else label

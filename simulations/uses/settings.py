@@ -12,7 +12,7 @@ QUARTER = 15 * MINUTE
 MONTH = 28 * DAY
 """The shortest there is, in which one event weighs most."""
 A_DAY_OF_QUARTERS = f"{Decimal(1) / (50 * 96):.9f}"
-"""The loss per watt of a quarter hour, where all of a day lose what `appliances` does: 1 at 50 W."""
+"""The loss per watt of a quarter hour, where all of a day lose 1 at 50 W, as `appliances` does."""
 LENGTHS = {QUARTER: "15 min", HOUR: "1 h", DAY: "24 h", 7 * DAY: "7 d", MONTH: "a month"}
 
 
@@ -25,6 +25,8 @@ class Setting:
     policy: Policy
     """Of a feeder, what its homes are promised: its sums have the noise of one home's answer."""
     feeder: bool = False
+    registers: tuple[tuple[int, int], ...] = ()
+    """From which hour to which each answer is about; a month's only."""
 
     @property
     def hours(self) -> float:
@@ -35,6 +37,8 @@ class Setting:
     def label(self) -> str:
         """For tables: `tv-content`, or what is asked."""
         where = "feeder, " if self.feeder else ""
+        if self.registers:
+            return f"`{self.name}` by day and night"
         return f"`{self.name}`" if self.name else f"{where}{self.words}"
 
     @property
@@ -57,6 +61,7 @@ def settings() -> list[Setting]:
         Setting("", plain(HOUR, "0.004")),
         *(Setting(name, policy) for name, policy in all_presets(interval="1m").items()),
         Setting("bill", bill()),
+        Setting("bill", bill(), registers=((7, 23), (23, 7))),
     ]
     drawn = [
         Setting("", plain(QUARTER, "0.001"), feeder=True),

@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulations.home.house import Home
 from simulations.kit.command import Run
 from simulations.kit.statistics import Floats
 from simulations.uses.settings import QUARTER, Setting
+
+Mask = NDArray[np.bool_]
 
 DAYS = 28
 FIRST = 3
@@ -74,3 +77,9 @@ def deviation(setting: Setting) -> float:
     step = float(setting.policy.domain.resolution)
     kept = float(np.exp(-step / setting.noise))
     return float(step * np.sqrt(2 * kept) / (1 - kept))
+
+
+def within(register: tuple[int, int], hours: Floats) -> Mask:
+    """Which of some hours of the day a register holds."""
+    low, high = register
+    return (hours >= low) & (hours < high) if low < high else (hours >= low) | (hours < high)

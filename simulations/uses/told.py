@@ -4,21 +4,24 @@ Of a feeder's sums that attacker knows every other home, so that what is left is
 with the noise of one home's.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from meteragent.explain.advantage import Draw, right
-from meteragent.privacy.policy import Policy
 from simulations.choose import bill
+from simulations.home.contests import usual
 from simulations.home.likelihood import Pair
-from simulations.home.policies import preset
+from simulations.home.policies import HOUR, preset
 from simulations.home.yardstick import USUAL, Arena, absence, habit, whether
 from simulations.kit.command import Run
+from simulations.kit.traces import DAY
 from simulations.kit.yardstick import MORE, TIMES
 from simulations.tv.yardstick import TvContent
 from simulations.uses.settings import MONTH, Setting
+from simulations.uses.street import DAYS, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Attacker:
     def success(self, setting: Setting) -> dict[str, float]:
         """How often each secret is told."""
         if setting.policy.size == MONTH:
-            return self._of_a_month(setting.policy)
+            return self._of_a_month(setting)
         policy, arena = setting.policy, self.arena
         evenings = [v for v in self.films.attack(policy) if v.contest == "whole evenings"]
         return {
@@ -68,27 +71,41 @@ class Attacker:
             KETTLES.name: habit("kettle", USUAL["kettle"], 28, arena, policy).success,
         }
 
-    def _of_a_month(self, policy: Policy) -> dict[str, float]:
-        """One answer, of which the energy of what is hidden is all that matters."""
-        days = preset("appliances", interval="1m")
-        evenings = [v for v in bill.attack(preset("bill"), self.run) if "evenings" in v.contest]
-        pairs: dict[str, Callable[[], Sequence[Pair]]] = {
-            KETTLE.name: lambda: self.arena.uses("kettle", days),
-            TV.name: lambda: self.arena.uses("tv", days),
-            DAY_AWAY.name: lambda: self.arena.away(1, days),
-            WEEK_AWAY.name: lambda: self.arena.away(7, days),
+    def _of_a_month(self, setting: Setting) -> dict[str, float]:
+        """Of answers of a month, the energy of what is hidden is all that matters."""
+        days, arena = preset("appliances", interval="1m"), self.arena
+        pairs = {
+            KETTLE: arena.uses("kettle", days),
+            TV: arena.uses("tv", days),
+            DAY_AWAY: arena.away(1, days),
+            WEEK_AWAY: arena.away(7, days),
+            KETTLES: usual(arena.long_street(days), "kettle", DAY, DAYS),
         }
-        told = {name: _by_energy(made(), policy) for name, made in pairs.items()}
-        usual = habit("kettle", USUAL["kettle"], 28, self.arena, policy).success
-        return {EVENING.name: evenings[0].success, **told, KETTLES.name: usual}
+        told = {secret.name: _by_energy(some, setting) for secret, some in pairs.items()}
+        return {EVENING.name: self._evening(setting), **told}
+
+    def _evening(self, setting: Setting) -> float:
+        """In the register that holds all evenings, if there are any: its answer moves more."""
+        policy = preset("bill")
+        if setting.registers:
+            low, high = setting.registers[0]
+            [asked] = policy.questions
+            asked = replace(asked, nano=asked.nano * 24 // (high - low))
+            policy = replace(policy, questions=(asked,))
+        return next(v.success for v in bill.attack(policy, self.run) if "evenings" in v.contest)
 
 
-def _by_energy(pairs: Sequence[Pair], policy: Policy) -> float:
+def _by_energy(pairs: Sequence[Pair], setting: Setting) -> float:
     """Rounded up to the grid."""
-    step, [asked] = float(policy.domain.resolution), policy.questions
+    step, [asked] = float(setting.policy.domain.resolution), setting.policy.questions
     each = []
     for pair in pairs:
-        moved = abs(float((pair.having.watts - pair.lacking.watts).sum())) * pair.having.interval
-        levels = int(np.ceil(moved / MONTH / step))
-        each.append(right({Draw(asked.nano, (levels,)): 1}, step))
+        moved = (pair.having.watts - pair.lacking.watts) * pair.having.interval
+        hours = pair.having.times() / HOUR % 24
+        draws: Counter[Draw] = Counter()
+        for low, high in setting.registers or ((0, 24),):
+            length = MONTH * ((high - low) % 24 or 24) / 24
+            told = abs(float(moved[within((low, high), hours)].sum())) / length
+            draws[Draw(asked.nano, (int(np.ceil(told / step)),))] += 1
+        each.append(right(draws, step))
     return float(np.mean(each))
