@@ -15,7 +15,7 @@ from simulations.choose import bill
 from simulations.compare.equal import success
 from simulations.home.policies import MINUTE, all_presets, preset
 from simulations.home.readers import recorded
-from simulations.home.yardstick import Appliances, Arena, AtHome
+from simulations.home.yardstick import SMALL, Appliances, Arena, AtHome, trials
 from simulations.kit.command import Run
 from simulations.kit.traces import DAY
 from simulations.kit.yardstick import Verdict, up
@@ -23,6 +23,9 @@ from simulations.tv.contest import Contents, named_among
 from simulations.tv.noise import EVENING_BEGIN, REST
 from simulations.tv.plugs import INTERVAL, recordings, stretches
 from simulations.tv.yardstick import KNOWS, TvContent
+from simulations.uses.settings import Setting
+from simulations.uses.settings import bill as month_of_bill
+from simulations.uses.told import by_energy
 
 SEEDS = 4
 HOURS = 3600
@@ -49,8 +52,18 @@ def _attacked(run: Run) -> dict[str, list[Verdict]]:
         "tv-content": TvContent(run).attack(policies["tv-content"]),
         "appliances": Appliances(arena).attack(policies["appliances"]),
         "presence": AtHome(arena).attack(policies["presence"]),
-        "bill": bill.attack(preset("bill"), run),
+        "bill": [*_used(arena), bill.attack(preset("bill"), run)[-1]],
     }
+
+
+def _used(arena: Arena) -> list[Verdict]:
+    """Single uses of what `bill` hides, in one answer of the shortest month."""
+    days, month = all_presets(interval="1m")["appliances"], Setting("bill", month_of_bill())
+    told = {name: by_energy(arena.uses(name, days), month) for name in ("kettle", "fridge")}
+    return [
+        Verdict(f"one use of {SMALL[name]}", KNOWS, "", share, share, 0.5, trials(arena.run))
+        for name, share in told.items()
+    ]
 
 
 def _row(name: str, verdicts: list[Verdict]) -> dict[str, Any]:

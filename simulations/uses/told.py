@@ -81,7 +81,7 @@ class Attacker:
             WEEK_AWAY: arena.away(7, days),
             KETTLES: usual(arena.long_street(days), "kettle", DAY, DAYS),
         }
-        told = {secret.name: _by_energy(some, setting) for secret, some in pairs.items()}
+        told = {secret.name: by_energy(some, setting) for secret, some in pairs.items()}
         return {EVENING.name: self._evening(setting), **told}
 
     def _evening(self, setting: Setting) -> float:
@@ -95,8 +95,11 @@ class Attacker:
         return next(v.success for v in bill.attack(policy, self.run) if "evenings" in v.contest)
 
 
-def _by_energy(pairs: Sequence[Pair], setting: Setting) -> float:
-    """Rounded up to the grid."""
+def by_energy(pairs: Sequence[Pair], setting: Setting) -> float:
+    """How often one answer about a month tells pairs apart, each by what it moves.
+
+    Rounded up to the grid.
+    """
     step, [asked] = float(setting.policy.domain.resolution), setting.policy.questions
     each = []
     for pair in pairs:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaConsumer
@@ -15,12 +16,10 @@ from meteragent.commands.exit_codes import Exit
 from meteragent.config import Config, load
 from meteragent.formats.decoder import Decoder
 from meteragent.kafka.agent import Agent
+from meteragent.watch.events import BatchTaken
 from simulations.tv import replay
 from tests.files.given import write_key
 from tests.integration.test_same_as_files import configured
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.integration
 
@@ -76,50 +75,97 @@ epsilon = "1"
 budget = "96"
 delay = "9d"
 """
-PLAYED = ["--homes", "4", "--hours", "1", "--seed", "4", "--speed", "600", "-c", "agent.toml"]
 
 
-async def played_to_an_agent(config: Config, count: int) -> tuple[list[bytes], list[bytes]]:
-    """What was read and what was released, while an agent runs from the first reading on."""
-    agent = Agent(config, config.agent.noise_key(), lambda _: None)
-    running = asyncio.create_task(agent.run())
+DAY_OF_FILMS = ["--homes", "4", "--hours", "24"]
+
+
+async def played_to_an_agent(config: Config, played: list[str]) -> tuple[list[bytes], list[bytes]]:
+    """What was read and what was released, while an agent runs from the first reading on.
+
+    It ends when every window is released that `sanitize` releases, and says what was late.
+    """
+    taken: list[BatchTaken] = []
+    told = Agent(config, config.agent.noise_key(), lambda e: _keep(e, taken))
+    running = asyncio.create_task(told.run())
     try:
-        assert await asyncio.to_thread(replay.main, ["--to", "agent", *PLAYED]) == 0
-        servers, kafka = list(config.kafka.bootstrap_servers), config.kafka
-        found: list[list[bytes]] = []
-        for topic, least in ((kafka.input, 4 * 360 + 4), (kafka.output, count)):
-            consumer = AIOKafkaConsumer(
-                topic,
-                bootstrap_servers=servers,
-                isolation_level="read_committed",
-                auto_offset_reset="earliest",
-            )
-            async with consumer:
-                got = [await asyncio.wait_for(consumer.getone(), 60) for _ in range(least)]
-            found.append([record.value or b"" for record in got])
-        return found[0], found[1]
+        arguments = ["--to", "agent", *played, "--speed", "600", "-c", "agent.toml"]
+        assert await asyncio.to_thread(replay.main, arguments) == 0
+        read = await all_of(config, config.kafka.input, 0)
+        files = await asyncio.to_thread(through_sanitize, read)
+        released = await all_of(config, config.kafka.output, len(files))
     finally:
-        agent.stop()
+        told.stop()
         await running
+    assert sum(batch.accepted for batch in taken) == len(read)
+    assert sum(batch.late + batch.duplicate for batch in taken) == 0
+    assert not any(batch.rejects for batch in taken)
+    return files, released
 
 
-def test_an_agent_takes_all_of_a_replay_and_releases_what_files_do(
-    kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_key(tmp_path)
-    (tmp_path / "agent.toml").write_text(configured(kafka, "played", AGENT))
-    assert main(["topics", "create", "-c", "agent.toml", "--partitions", "2"]) == Exit.OK
-    config = load(tmp_path / "agent.toml", {})
-    read, released = asyncio.run(played_to_an_agent(config, 4 * 4))
+def _keep(event: object, taken: list[BatchTaken]) -> None:
+    if isinstance(event, BatchTaken):
+        taken.append(event)
+
+
+async def all_of(config: Config, topic: str, least: int) -> list[bytes]:
+    """What a topic holds, once that is as much as is expected."""
+    consumer = AIOKafkaConsumer(
+        topic,
+        bootstrap_servers=list(config.kafka.bootstrap_servers),
+        isolation_level="read_committed",
+        auto_offset_reset="earliest",
+    )
+    found: list[bytes] = []
+    async with consumer:
+        while len(found) < least or not found:
+            found.append((await asyncio.wait_for(consumer.getone(), 60)).value or b"")
+        while batches := await consumer.getmany(timeout_ms=2000):
+            found += [record.value or b"" for records in batches.values() for record in records]
+    return found
+
+
+def through_sanitize(read: list[bytes]) -> list[bytes]:
+    """What files release of the same readings; end marks close windows there, too."""
     in_time = sorted(read, key=lambda line: int(json.loads(line)["ts"]))
-    (tmp_path / "in.jsonl").write_bytes(b"\n".join(in_time))
+    Path("in.jsonl").write_bytes(b"\n".join(in_time))
     files = ["in.jsonl", "-o", "out.jsonl", "--ledger", "spend.db"]
     assert main(["sanitize", *files, "-c", "agent.toml"]) == Exit.OK
+    return [one for one in Path("out.jsonl").read_bytes().splitlines() if b'"released"' in one]
+
+
+@pytest.mark.parametrize(
+    "played",
+    [
+        ["--homes", "4", "--hours", "1", "--seed", "4"],
+        pytest.param(
+            ["--traces", folder] if (folder := os.environ.get("TRACES", "")) else DAY_OF_FILMS,
+            id="a-day",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_an_agent_takes_all_of_a_replay_and_releases_what_files_do(
+    played: list[str],
+    kafka: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """At 600 times the speed, against a running agent: no reading is late, and no byte differs.
+
+    `TRACES=DIR tests/run --slow tests/integration/test_replay.py` plays recordings of a day.
+    """
+    monkeypatch.chdir(tmp_path)
+    write_key(tmp_path)
+    (tmp_path / "agent.toml").write_text(configured(kafka, f"played-{len(played)}", AGENT))
+    assert main(["topics", "create", "-c", "agent.toml", "--partitions", "2"]) == Exit.OK
+    config = load(tmp_path / "agent.toml", {})
+    of_files, released = asyncio.run(played_to_an_agent(config, played))
     assert " 0 late" in capsys.readouterr().err
-    of_files = (tmp_path / "out.jsonl").read_bytes().splitlines()
-    assert sorted(released) == sorted(one for one in of_files if b'"released"' in one)
-    assert len(released) == 16
+    whole = [one for one in released if b'"released"' in one]
+    assert sorted(whole) == sorted(of_files)
+    assert len(whole) >= 16
 
 
 @pytest.mark.parametrize(
@@ -138,4 +184,4 @@ def test_an_agent_that_would_not_take_all_is_not_played_to(
     text = configured("localhost:1", "nobody", AGENT).replace(*change)
     (tmp_path / "agent.toml").write_text(text)
     with pytest.raises(SystemExit, match=problem):
-        replay.main(["--to", "agent", *PLAYED])
+        replay.main(["--to", "agent", "--homes", "4", "--hours", "1", "-c", "agent.toml"])
