@@ -72,9 +72,9 @@ class Tried:
 
 
 def divergence(seen: float, told: float) -> float:
-    """Of two coins (Kullback and Leibler)."""
-    parts = ((seen, told), (1 - seen, 1 - told))
-    return sum(one * math.log(one / other) for one, other in parts if one > 0)
+    """Of two coins (Kullback and Leibler); infinite, if what never happens was seen."""
+    parts = [(one, other) for one, other in ((seen, told), (1 - seen, 1 - told)) if one > 0]
+    return sum(one * math.log(one / other) if other > 0 else math.inf for one, other in parts)
 
 
 def policies() -> dict[str, Policy]:

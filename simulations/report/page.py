@@ -17,6 +17,8 @@ RECORDINGS = (
     "What real homes and sets measured is not part of the software; who wants the same numbers "
     "needs the same files. In brackets: how the SHA-256 of each begins, unpacked."
 )
+MEANS = "uses"
+"""The chapter that comes first, before the contents of all others."""
 OF_NO_USE = 0.1
 STREET = ": of use in sums over many homes only"
 """What is said of a setting under which even a month of one home is off by more than a tenth."""
@@ -36,10 +38,11 @@ def page(documents: Sequence[Document], folder: Path) -> str:
     body = [
         f"<h1>{TITLE}</h1>",
         _introduction(documents),
-        _contents([name for name, _ in chapters]),
+        *(_chapter(name, found, folder) for name, found in chapters if name == MEANS),
         _settings(documents),
+        _contents([name for name, _ in chapters]),
+        *(_chapter(name, found, folder) for name, found in chapters if name != MEANS),
         _bills(documents),
-        *(_chapter(name, found, folder) for name, found in chapters),
         _glossary(),
         _recordings(),
     ]
@@ -80,8 +83,9 @@ def _introduction(documents: Sequence[Document]) -> str:
         "This page shows what attackers make of the readings without it, what they make of what "
         "it releases, and what the released data are still good for.</p>\n"
         f"<p>Its {pictures} pictures come from simulations and from public recordings of real "
-        "homes, and what meteragent releases in them was released by the program itself. Below "
-        "each picture stands the command that makes it again, to the last byte.</p>"
+        "homes, and what meteragent releases in them was released by the program itself, unless a "
+        "caption says otherwise. Below each picture stands the command that makes it again, to the "
+        "last byte.</p>"
     )
 
 

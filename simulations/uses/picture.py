@@ -37,7 +37,7 @@ def picture(run: Run, results: dict[str, Any]) -> None:
         "the releases are worth; blue where that is good enough for the task, by the limits of "
         "the page. No column is blue throughout: a home's fine readings and its secrets do not go "
         f"together, a feeder's do much better. {results['homes']} simulated homes of "
-        f"{results['mean_watts']:.0f} W.",
+        f"{results['mean_watts']:.0f} W; noise is drawn by the law of the mechanism.",
     )
 
 

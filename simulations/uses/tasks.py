@@ -66,7 +66,7 @@ def _month(street: Street, setting: Setting, draw: np.random.Generator) -> tuple
         share = np.array([(high - low) % 24 / 24 for low, high in setting.registers])
         return off @ share, off @ (share * np.array([DAY_RATE, NIGHT_RATE]))
     every = _draws(street, setting, draw)
-    hour: Floats = np.arange(every.shape[2]) * setting.hours % 24
+    hour = np.arange(every.shape[2], dtype=np.float64) * setting.hours % 24
     return every.mean(axis=2), (every * _price(hour)).mean(axis=2)
 
 
@@ -78,7 +78,7 @@ def _price(hour: Floats) -> Floats:
 def _by_time(street: Street, setting: Setting, draw: np.random.Generator) -> float | None:
     if setting.feeder or (setting.hours > 1 and not setting.registers):
         return None
-    hour: Floats = np.arange(street.watts.shape[1]) / 4 % 24
+    hour = np.arange(street.watts.shape[1], dtype=np.float64) / 4 % 24
     paid = (street.watts * _price(hour)).mean(axis=1)
     off = _month(street, setting, draw)[1] / paid
     return 100 * float((np.abs(off) <= 0.01).mean())
