@@ -13,7 +13,7 @@ def picture(run: Run, tried: Sequence[dict[str, Any]]) -> None:
     presets = list(dict.fromkeys(one["preset"] for one in tried))
     with plot.axes(1, 2, width=9.4, height=4.4) as (figure, panels):
         for panel, low, high, title in (
-            (panels[0], 0.005, 0.05, "Films and evenings, by name"),
+            (panels[0], 0.010, 0.025, "Films and evenings, by name"),
             (panels[1], 0.48, 1.01, "With or without, at home or away"),
         ):
             panel.plot([100 * low, 100 * high], [100 * low, 100 * high], color=plot.TRUE, lw=1)

@@ -18,6 +18,8 @@ from simulations.kit.statistics import Floats
 QUARTERS = 96
 RADII = (10, 25, 100)
 """Watts in every reading at which all answers of any day lose 1."""
+Spending = Callable[[Floats, float, np.random.Generator], tuple[Floats, Floats]]
+"""Readings, radius and draws -> what is seen of them, and the loss of each answer."""
 LONGER = (1, 2, 4, 8, 16, 24, 48, 96)
 """Quarter hours of one window."""
 
@@ -29,8 +31,8 @@ def study(run: Run, homes: Floats) -> dict[str, Any]:
         draw = run.draw(30, place)
         ways: dict[str, Callable[[Floats], Floats]] = {
             "even split": _longer(1, radius, draw),
-            "BD": partial(by_distribution, radius=radius, draw=draw),
-            "BA": partial(by_absorption, radius=radius, draw=draw),
+            "BD": partial(_seen, by_distribution, radius, draw),
+            "BA": partial(_seen, by_absorption, radius, draw),
             "nothing: their mean": lambda home: np.full(len(home), homes.mean()),
         }
         errors = {name: _error(way, homes) for name, way in ways.items()}
@@ -41,6 +43,10 @@ def study(run: Run, homes: Floats) -> dict[str, Any]:
             "its hours": best / 4,
         }
     return found
+
+
+def _seen(way: Spending, radius: float, draw: np.random.Generator, watts: Floats) -> Floats:
+    return way(watts, radius, draw)[0]
 
 
 def _error(way: Callable[[Floats], Floats], homes: Floats) -> float:
@@ -56,7 +62,9 @@ def _longer(quarters: int, radius: float, draw: np.random.Generator) -> Callable
     return held
 
 
-def by_distribution(watts: Floats, radius: float, draw: np.random.Generator) -> Floats:
+def by_distribution(
+    watts: Floats, radius: float, draw: np.random.Generator
+) -> tuple[Floats, Floats]:
     """Budget distribution: each new answer takes half of what the last day leaves."""
     half, last = 1 / (2 * radius), 0.0
     spent, seen = np.zeros(len(watts)), np.zeros(len(watts))
@@ -66,13 +74,13 @@ def by_distribution(watts: Floats, radius: float, draw: np.random.Generator) -> 
         if left > 0 and abs(watt - last) + asked[now] > 1 / left:
             last, spent[now] = watt + draw.laplace(0, 1 / left), left
         seen[now] = last
-    return seen
+    return seen, spent
 
 
-def by_absorption(watts: Floats, radius: float, draw: np.random.Generator) -> Floats:
+def by_absorption(watts: Floats, radius: float, draw: np.random.Generator) -> tuple[Floats, Floats]:
     """Budget absorption: a new answer takes what was saved, and silences as many after it."""
     unit, last, at, absorbed = 1 / (2 * radius * QUARTERS), 0.0, -1, 0
-    seen = np.zeros(len(watts))
+    seen, spent = np.zeros(len(watts)), np.zeros(len(watts))
     asked = draw.laplace(0, 2 * QUARTERS * radius, len(watts))
     for now, watt in enumerate(watts.tolist()):
         silenced = at + max(absorbed - 1, 0)
@@ -80,5 +88,6 @@ def by_absorption(watts: Floats, radius: float, draw: np.random.Generator) -> Fl
             saved = min(now - max(silenced, -1), QUARTERS)
             if abs(watt - last) + asked[now] > 1 / (saved * unit):
                 last, at, absorbed = watt + draw.laplace(0, 1 / (saved * unit)), now, saved
+                spent[now] = saved * unit
         seen[now] = last
-    return seen
+    return seen, spent

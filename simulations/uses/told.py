@@ -12,11 +12,13 @@ import numpy as np
 
 from meteragent.explain.advantage import Draw, right
 from simulations.choose import bill
+from simulations.compare.equal import success
 from simulations.home.contests import usual
 from simulations.home.likelihood import Pair
 from simulations.home.policies import HOUR, preset
 from simulations.home.yardstick import USUAL, Arena, absence, habit, whether
 from simulations.kit.command import Run
+from simulations.kit.statistics import Floats
 from simulations.kit.traces import DAY
 from simulations.kit.yardstick import MORE, TIMES
 from simulations.tv.yardstick import TvContent
@@ -96,19 +98,27 @@ class Attacker:
 
 
 def by_energy(pairs: Sequence[Pair], setting: Setting) -> float:
-    """How often one answer about a month tells pairs apart, each by what it moves.
+    """How often answers about a month tell pairs apart, each by the energy that it moves.
 
-    Rounded up to the grid.
+    Of one answer on average over its places on the grid; of registers, rounded up to it.
     """
+    if not setting.registers:
+        watts = (abs(float(_moved(pair).sum())) / MONTH for pair in pairs)
+        return float(np.mean([success(setting.policy, one) for one in watts]))
+    return float(np.mean([_in_registers(pair, setting) for pair in pairs]))
+
+
+def _moved(pair: Pair) -> Floats:
+    moved: Floats = (pair.having.watts - pair.lacking.watts) * pair.having.interval
+    return moved
+
+
+def _in_registers(pair: Pair, setting: Setting) -> float:
     step, [asked] = float(setting.policy.domain.resolution), setting.policy.questions
-    each = []
-    for pair in pairs:
-        moved = (pair.having.watts - pair.lacking.watts) * pair.having.interval
-        hours = pair.having.times() / HOUR % 24
-        draws: Counter[Draw] = Counter()
-        for low, high in setting.registers or ((0, 24),):
-            length = MONTH * ((high - low) % 24 or 24) / 24
-            told = abs(float(moved[within((low, high), hours)].sum())) / length
-            draws[Draw(asked.nano, (int(np.ceil(told / step)),))] += 1
-        each.append(right(draws, step))
-    return float(np.mean(each))
+    hours = pair.having.times() / HOUR % 24
+    draws: Counter[Draw] = Counter()
+    for low, high in setting.registers:
+        told = abs(float(_moved(pair)[within((low, high), hours)].sum()))
+        levels = told / (MONTH * ((high - low) % 24) / 24) / step
+        draws[Draw(asked.nano, (int(np.ceil(levels)),))] += 1
+    return right(draws, step)
