@@ -19,7 +19,7 @@ def picture(run: Run, results: dict[str, Any]) -> None:
     settings = results["settings"]
     secrets = [one["name"] for one in results["secrets"]]
     tasks = [_asked(one) for one in results["tasks"]]
-    with plot.axes(2, 1, width=9.0, height=7.6) as (figure, (told, used)):
+    with plot.axes(2, 1, width=8.6, height=7.2) as (figure, (told, used)):
         if grid := told.get_gridspec():
             grid.set_height_ratios([len(secrets), len(tasks)])
         _cells(told, secrets, [_told(one["told"]) for one in settings])
@@ -77,7 +77,7 @@ def _number(number: float) -> str:
 
 
 def _short(number: float) -> str:
-    return f"{number:.0f}" if abs(number) >= 10 else f"{number:.1f}"
+    return f"{number:.0f}" if abs(number) >= 10 else f"{round(number, 1) + 0.0:.1f}"
 
 
 def _cells(panel: Axes, names: Sequence[str], columns: Sequence[list[Cell]]) -> None:

@@ -56,7 +56,7 @@ def test_noise_is_what_the_program_draws() -> None:
 
 
 def test_without_noise_every_task_that_a_setting_can_say_is_served(street: Street) -> None:
-    exact = plain(QUARTER, "100", interval=QUARTER)
+    exact = plain(QUARTER, "5", interval=QUARTER)
     for feeder in (False, True):
         setting = Setting("", exact, feeder=feeder)
         told = {t.name: t.measure(street, setting, np.random.default_rng(3)) for t in TASKS}
