@@ -69,7 +69,9 @@ def _found(results: dict[str, Any]) -> Iterator[str]:
             continue
         best = max(serving, key=_kept)
         hidden = [name for name, one in best["told"].items() if one["kept"]]
-        keeps = f"which hides {_all_of(hidden)}" if hidden else "which hides nothing of all this"
+        keeps = (
+            f"which hides {_all_of(hidden)}" if hidden else "which hides none of the secrets below"
+        )
         yield f"- **{_upper(task['name'])}**: {_name(best)}, {keeps}."
 
 
@@ -84,7 +86,7 @@ def _name(setting: dict[str, Any]) -> str:
 
 
 def _all_of(words: list[str]) -> str:
-    return " / ".join(words)
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _upper(words: str) -> str:

@@ -38,12 +38,12 @@ class Secret:
         return success <= min(self.chance + MORE, TIMES * self.chance)
 
 
-EVENING = Secret("which of 200 channels, one evening", 0.005)
-KETTLE = Secret("a kettle, once", 0.5)
-TV = Secret("television, one evening", 0.5)
+EVENING = Secret("an evening's channel, of 200", 0.005)
+KETTLE = Secret("one kettle", 0.5)
+TV = Secret("an evening of television", 0.5)
 DAY_AWAY = Secret("a day away", 0.5)
 WEEK_AWAY = Secret("a week away", 0.5)
-KETTLES = Secret("a kettle, as usual for four weeks", 0.5)
+KETTLES = Secret("kettles as usual, for four weeks", 0.5)
 SECRETS = (EVENING, KETTLE, TV, DAY_AWAY, WEEK_AWAY, KETTLES)
 
 
