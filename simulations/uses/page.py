@@ -86,7 +86,8 @@ def _name(setting: dict[str, Any]) -> str:
 
 
 def _all_of(words: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+    told = [word.partition(",")[0] for word in words]
+    return " and ".join(filter(None, (", ".join(told[:-1]), told[-1])))
 
 
 def _upper(words: str) -> str:

@@ -19,7 +19,7 @@ def picture(run: Run, results: dict[str, Any]) -> None:
     settings = results["settings"]
     secrets = [one["name"] for one in results["secrets"]]
     tasks = [_asked(one) for one in results["tasks"]]
-    with plot.axes(2, 1, width=8.0, height=6.8) as (figure, (told, used)):
+    with plot.axes(2, 1, width=9.0, height=7.4) as (figure, (told, used)):
         if grid := told.get_gridspec():
             grid.set_height_ratios([len(secrets), len(tasks)])
         _cells(told, secrets, [_told(one["told"]) for one in settings])
@@ -36,8 +36,8 @@ def picture(run: Run, results: dict[str, Any]) -> None:
         "blue where that is next to guessing (0.5 % of 200 channels, 50 % otherwise). Below: what "
         "the releases are worth; blue where that is good enough for the task, by the limits in "
         "simulations/results/uses.md. No column is blue throughout: a home's fine readings and its "
-        f"secrets do not go together, a feeder's do much better. {results['homes']} simulated homes of "
-        f"{results['mean_watts']:.0f} W; noise is drawn by the law of the mechanism.",
+        f"secrets do not go together, a feeder's do much better. {results['homes']} simulated "
+        f"homes of {results['mean_watts']:.0f} W; noise is drawn by the law of the mechanism.",
     )
 
 
