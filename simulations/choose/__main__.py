@@ -25,6 +25,7 @@ from simulations.choose.figure import frontier
 from simulations.choose.search import Point, Trial, chosen, search, within
 from simulations.kit import command
 from simulations.kit.command import RESULTS, Run
+from simulations.kit.traces import USUAL
 from simulations.kit.yardstick import Yardstick
 
 YARDSTICKS = {
@@ -33,8 +34,6 @@ YARDSTICKS = {
     "presence": ("simulations.home.yardstick", "presence"),
 }
 CHOSEN = (*YARDSTICKS, bill.NAME)
-MEAN = 400.0
-"""Watts of a home, day and night, for which a month's error is stated."""
 BILL = 0.01
 """The error of a month's sum that a bill can bear."""
 
@@ -52,7 +51,7 @@ def simulate(run: Run) -> None:
 def _billed(run: Run) -> None:
     """The other way round: what is hidden by all the noise that a bill can bear."""
     run.name, run.command = f"choose-{bill.NAME}", f"{run.command} --hide {bill.NAME}"
-    found = bill.affordable(BILL, MEAN, run)
+    found = bill.affordable(BILL, USUAL, run)
     habits = bill.habits(found.candidate.policy, run)
     source = f"python -m simulations.choose --hide {bill.NAME}"
     run.results = {
@@ -61,7 +60,7 @@ def _billed(run: Run) -> None:
         "chosen": preset(bill.NAME, bill.HIDES, found, habits, source),
         "verdicts": [verdict.document() for verdict in found.verdicts],
         "habits": [verdict.document() for verdict in habits],
-        "month_error": round(bill.month_error(found.candidate.policy, MEAN), 5),
+        "month_error": round(bill.month_error(found.candidate.policy, USUAL), 5),
     }
     print(policy_toml(found.candidate.settings))
     print(_evidence(run.results))
@@ -79,7 +78,7 @@ def _hidden(run: Run) -> None:
         "hides": yardstick.hides,
         "max_error_watts": most,
         "points": [_document(point) for point in points],
-        "bills": [_bill(trial) for trial in within(yardstick, BILL, MEAN)],
+        "bills": [_bill(trial) for trial in within(yardstick, BILL, USUAL)],
         "chosen": None,
     }
     if found:
@@ -90,7 +89,7 @@ def _hidden(run: Run) -> None:
         run.results["chosen"] = preset(hide, yardstick.hides, found, habits, source)
         run.results["habits"] = [verdict.document() for verdict in habits]
         run.results["verdicts"] = [verdict.document() for verdict in found.verdicts]
-        run.results["month_error"] = round(found.candidate.month(MEAN), 5)
+        run.results["month_error"] = round(found.candidate.month(USUAL), 5)
         print(policy_toml(settings))
         print(_evidence(run.results))
     else:
@@ -122,7 +121,7 @@ def _document(point: Point) -> dict[str, Any]:
         ],
         "noise_watts": best and best.candidate.noise,
         "error_watts": best and round(best.candidate.error, 2),
-        "month_error": best and round(best.candidate.month(MEAN), 5),
+        "month_error": best and round(best.candidate.month(USUAL), 5),
     }
 
 
@@ -130,7 +129,7 @@ def _bill(trial: Trial) -> dict[str, Any]:
     return {
         "window": trial.candidate.window,
         "noise_watts": trial.candidate.noise,
-        "month_error": round(trial.candidate.month(MEAN), 5),
+        "month_error": round(trial.candidate.month(USUAL), 5),
         "kept": trial.kept,
         "worst": trial.worst.document(),
     }
@@ -147,7 +146,7 @@ def _evidence(results: dict[str, Any]) -> str:
         [
             *lines,
             f"# one release is off by {error} on average",
-            f"# a month's sum of a home of {MEAN:g} W: within {month:.2f} % in 95 % of months",
+            f"# a month's sum of a home of {USUAL:g} W: within {month:.2f} % in 95 % of months",
         ]
     )
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from simulations.kit.traces import USUAL
+
 QUARTERS = 96
 RANGE = 24_000.0
 RADII = (25.0, 500.0)
 """Watts in every reading of a day: which film it was, and what a few appliances draw."""
 SIZES = (1, 10, 100, 1000)
-TYPICAL = 400.0
-"""Watts of a home."""
 DELTA = 1e-6
 
 
@@ -38,8 +38,8 @@ class Way:
         draws = 1 if self.central else homes
         if self.gaussian:
             one = self.span * math.sqrt(QUARTERS / (2 * _rho())) * math.sqrt(2 / math.pi)
-            return one * math.sqrt(draws) / (homes * TYPICAL)
-        return laplaces(draws) * self.span * QUARTERS / (homes * TYPICAL)
+            return one * math.sqrt(draws) / (homes * USUAL)
+        return laplaces(draws) * self.span * QUARTERS / (homes * USUAL)
 
     def document(self) -> dict[str, Any]:
         """For JSON."""

@@ -9,6 +9,8 @@ Watts = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 DAY = 86_400_000
+USUAL = 400.0
+"""Watts of a home, day and night, for which errors are stated wherever no home is simulated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import numpy as np
 from simulations.kit.command import Run
 from simulations.kit.product import typical_error
 from simulations.kit.statistics import Floats, bootstrap
+from simulations.kit.traces import USUAL
 from simulations.utility.street import DAYS, Setting, homes, released, settings
 
 DAY_RATE, NIGHT_RATE = 0.32, 0.20
@@ -66,10 +67,9 @@ def _of(
 
 
 def _street(setting: Setting, truth: Floats) -> int:
-    """How many homes' month is within 1 % in 95 of 100 months, from the law of the noise."""
+    """How many usual homes' month is within 1 % in 95 of 100 months, from the law of the noise."""
     deviation = 2**0.5 * typical_error(setting.policy) / truth.shape[1] ** 0.5
-    mean = float(np.abs(truth).mean())
-    homes: int = ceil((1.96 * deviation / (0.01 * mean)) ** 2)
+    homes: int = ceil((1.96 * deviation / (0.01 * USUAL)) ** 2)
     return homes
 
 
