@@ -9,8 +9,9 @@ import pytest
 
 from meteragent.config import Config, from_document
 from meteragent.errors import ConfigRefused
-from meteragent.privacy.group import GroupPolicy, any_policy_of
+from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.members import Membership
+from meteragent.privacy.published import policy_of
 
 DAY, QUARTER = 86_400_000, 900_000
 GROUP: dict[str, Any] = {
@@ -49,7 +50,7 @@ def test_a_group_is_a_policy_of_the_panes_of_its_homes() -> None:
     assert (policy.interval, policy.slots, policy.presence) == (QUARTER, 4, "private")
     assert (policy.home.interval, policy.home.slots) == (60_000, 15)
     assert (policy.homes.least, int(policy.home.domain.minimum)) == (5, -10_000)
-    assert any_policy_of(policy.document()) == policy
+    assert policy_of(policy.document()) == policy
 
 
 def test_layers_are_as_many_as_make_up_the_range_of_a_home_and_cost_as_one() -> None:
@@ -58,7 +59,7 @@ def test_layers_are_as_many_as_make_up_the_range_of_a_home_and_cost_as_one() -> 
     policy = one.policy
     assert [q.query.outputs(1) for q in policy.questions] == [1, 48, 12]
     assert policy.terms.price == sum(q.nano for q in policy.questions)
-    assert any_policy_of(policy.document()) == policy
+    assert policy_of(policy.document()) == policy
     [little] = refused(group=[ALONE | asked | {"budget": "2"}])
     assert little == 'group[0].budget: does not cover one window; write at least "3"'
 
@@ -79,7 +80,7 @@ def test_windows_may_be_those_of_a_calendar(window: str) -> None:
         group=[ALONE | {"window": window, "timezone": "Europe/Paris", "horizon": "40d"}]
     ).groups
     assert one.policy.interval == QUARTER
-    assert any_policy_of(one.policy.document()) == one.policy
+    assert policy_of(one.policy.document()) == one.policy
 
 
 def test_what_says_that_it_is_a_group_changes_its_noise() -> None:
