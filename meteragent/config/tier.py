@@ -69,7 +69,7 @@ def tiers_of(policy: Policy, tiers: Iterable[TierSettings], radius: Decimal) -> 
         refuse(
             [
                 InvalidSetting(
-                    f"tier[{at}].{error.field}" if error.field == "epsilon" else error.field,
+                    error.field if error.field == "noise" else f"tier[{at}].{error.field}",
                     error.problem,
                     error.instead,
                 )

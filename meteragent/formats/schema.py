@@ -96,8 +96,8 @@ _SELDOM: Schema = {
         "type": "object",
         "description": "Releases are noisier copies of others, made of the same draws. `above` "
         "is what each query's answers lose, per watt, of every draw before these: the first "
-        "release's, and those of tiers between. budget_per_watt is then the most that the copies of all "
-        "that is released in a horizon lose; nothing is charged for them.",
+        "release's, and those of tiers between. budget_per_watt is then the most that copies of "
+        "all that is released in a horizon lose; nothing is charged for them.",
         "properties": {
             "name": _TIER,
             "above": {

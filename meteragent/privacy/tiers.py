@@ -36,7 +36,11 @@ def tier_of(above: Policy, name: str, loss: int) -> Policy:
     if loss >= least:
         problem = "is no smaller than that of every answer that it is a copy of"
         raise InvalidSetting("epsilon", problem, "write a smaller one, tiers in falling order")
-    mechanism.refuse(above.domain, loss, unclamped=True)
+    try:
+        mechanism.refuse(above.domain, loss, unclamped=True)
+    except InvalidSetting as error:
+        instead = f"write a larger epsilon, or a larger {error.field} for the policy"
+        raise InvalidSetting("epsilon", error.problem, instead) from None
     before = () if above.tier is None else above.tier.above
     return replace(
         above,
