@@ -181,8 +181,8 @@ def test_groups_have_tiers_in_every_format(
     for name in ("out.jsonl", "research.jsonl", "spend.db"):
         (directory / name).unlink()
     assert main([*told, "--format", "lv-feeder"]) == Exit.OK
-    with Path("out.jsonl").open() as one, Path("research.jsonl").open() as other:
-        rows, others = [*csv.reader(one)], [*csv.reader(other)]
+    with Path("out.jsonl").open() as told_first, Path("research.jsonl").open() as copied:
+        rows, others = [*csv.reader(told_first)], [*csv.reader(copied)]
     assert [row[:5] + row[6:] for row in rows] == [row[:5] + row[6:] for row in others]
     assert rows != others
     capsys.readouterr()

@@ -36,7 +36,7 @@ ASKED = ("avg", "median", "max")
 
 def both(top: int, alpha: Fraction = ALPHA, beta: Fraction = BETA) -> list[list[Fraction]]:
     """both[level]: the chance of each pair of what is released and what is copied."""
-    pairs = [*itertools.product(range(top + 1), repeat=2)]
+    pairs = [(z, copied) for z in range(top + 1) for copied in range(top + 1)]
     laws = [twin.clamped(alpha, beta, level, top) for level in range(top + 1)]
     return [[law[pair] for pair in pairs] for law in laws]
 

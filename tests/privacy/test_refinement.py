@@ -49,7 +49,7 @@ def built(setting: Setting) -> Refinement:
 
 
 def exact(setting: Setting) -> list[int]:
-    return built(setting)._thresholds.exact
+    return [*built(setting)._thresholds.exact]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)

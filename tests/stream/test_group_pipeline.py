@@ -11,8 +11,9 @@ import pytest
 
 from meteragent.errors import InvalidSetting, LedgerDamaged
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.group import GroupPolicy, PerHome, policy_of
+from meteragent.privacy.group import GroupPolicy, PerHome
 from meteragent.privacy.members import ALWAYS, Membership
+from meteragent.privacy.published import policy_of
 from meteragent.privacy.question import question
 from meteragent.stream.group_pipeline import GroupPipeline
 from meteragent.stream.meters import AssignedGroups
