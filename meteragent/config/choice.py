@@ -14,7 +14,7 @@ def choice(settings: PolicySettings) -> Choice | None:
     changed = tuple(
         name
         for name in PolicySettings.model_fields
-        if name not in {"match", "output", "share"}
+        if name not in {"match", "output", "share", "tier"}
         and getattr(settings, name) != getattr(own, name)
     )
     return Choice(settings.preset, preset.hides, preset.why, preset.evidence.words, changed)

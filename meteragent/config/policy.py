@@ -24,7 +24,7 @@ from meteragent.config.fields import (
 )
 from meteragent.config.presets import filled
 from meteragent.config.queries import Asked, AskedQuery, question_of
-from meteragent.config.tier import Tiers, called_alike, tiers_of
+from meteragent.config.tier import Tiers, called_alike, promised, tiers_of
 from meteragent.config.windows import lengths
 from meteragent.errors import InvalidSetting
 from meteragent.explain.guarantee import Guarantee
@@ -219,7 +219,8 @@ class PolicySettings(Settings):
     @cached_property
     def guarantee(self) -> Guarantee:
         """What they promise."""
-        return Guarantee(self.name, self.policy, self.radius, self._beside)
+        told = promised(self.name, self.tier, self.tiers, self.radius)
+        return Guarantee(self.name, self.policy, self.radius, self._beside, told)
 
     @model_validator(mode="before")
     @classmethod

@@ -16,6 +16,7 @@ from meteragent.config.fields import (
     setting,
 )
 from meteragent.errors import InvalidSetting
+from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.question import per_watt
 from meteragent.privacy.tiers import tier_of
@@ -77,6 +78,16 @@ def tiers_of(policy: Policy, tiers: Iterable[TierSettings], radius: Decimal) -> 
             ]
         )
     return tuple(made)
+
+
+def promised(
+    policy: str, tiers: Iterable[TierSettings], made: Iterable[Policy], radius: Decimal
+) -> tuple[Guarantee, ...]:
+    """What is promised of those who are told of each tier of the policy of this name."""
+    return tuple(
+        Guarantee(tier_name(policy, tier.name), its, radius)
+        for tier, its in zip(tiers, made, strict=True)
+    )
 
 
 def called_alike(tiers: tuple[TierSettings, ...]) -> Iterator[InvalidSetting]:
