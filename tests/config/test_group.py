@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from meteragent.commands.explain import explanations
 from meteragent.config import Config, from_document
+from meteragent.config.presets import presets
 from meteragent.errors import ConfigRefused
 from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.members import Membership
@@ -72,6 +74,32 @@ def test_meters_have_no_layers() -> None:
         "policy[0].queries: asks layers(1kW) of a meter, and layers are of homes of a group; "
         "write it in a [[group]]"
     )
+
+
+@pytest.mark.parametrize(("name", "windows"), [("feeder", 48), ("feeder-15m", 96)])
+def test_a_preset_is_all_that_a_group_needs(name: str, windows: int) -> None:
+    told = config(group=[{"name": "street", "preset": name}])
+    [one] = told.groups
+    assert one.policy.budget // one.policy.terms.price >= windows == one.policy.terms.per_horizon
+    assert one.policy.homes.interval == 60_000
+    changed = config(group=[{"name": "street", "preset": name, "interval": "5m"}])
+    assert changed.groups[0].policy.homes.interval == 300_000
+    [explained] = explanations(told)
+    assert explained.choice is not None
+    assert explained.choice.changed == ()
+    assert f"--hide {name}`" in explained.choice.evidence
+    [kettle] = [load for load in explained.loads if load.load == "kettle"]
+    stated = float(presets("groups")[name].evidence.success)
+    assert stated - 1e-4 < kettle.right.once <= stated < 0.54
+    [explained] = explanations(changed)
+    assert explained.choice is not None
+    assert explained.choice.changed == ("interval",)
+
+
+def test_presets_of_groups_are_not_for_meters() -> None:
+    [problem] = refused(policy=[{"name": "homes", "preset": "feeder"}])
+    assert problem.startswith("policy[0].preset: is no preset; write one of")
+    assert "feeder" not in problem
 
 
 @pytest.mark.parametrize("window", ["day", "week", "month"])
@@ -142,7 +170,10 @@ def test_what_says_that_it_is_a_group_changes_its_noise() -> None:
             {"queries": ["layers(500W)"], "window": "15m", "minimum": "1kW"},
             "group[0].minimum: is above 0 W, and layers are not; leave it out",
         ),
-        ({"preset": "presence"}, "group[0].preset: is not for groups; leave it out"),
+        (
+            {"preset": "presence"},
+            'group[0].preset: is no preset; write one of "feeder", "feeder-15m"',
+        ),
         ({"min_coverage": "0.5"}, "group[0].min_coverage: is not for groups; leave it out"),
         ({"presence": "public"}, 'group[0].presence: is not one of them; write one of "private"'),
         ({"min_homes": 0}, "group[0].min_homes: "),
