@@ -79,6 +79,12 @@ def add(command: ArgumentParser) -> None:
         metavar="FILE",
         help="release the [[group]] tables of -c: a CSV of meter_id, group_id (from, until)",
     )
+    command.add_argument(
+        "--tier",
+        action="append",
+        metavar="NAME=FILE",
+        help="where the noisier copies of a [[policy.tier]] go; may be repeated",
+    )
     order = command.add_mutually_exclusive_group()
     order.add_argument("--follow", action="store_true", help="wait for more, until stopped")
     order.add_argument(

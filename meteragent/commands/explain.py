@@ -12,9 +12,11 @@ from meteragent.commands.layout import Row, columns, table
 from meteragent.commands.settings import settings
 from meteragent.config import Config
 from meteragent.config.choice import choice
+from meteragent.config.policy import PolicySettings
 from meteragent.explain.document import EXPLANATION_SCHEMA, Answer, Choice, Explanation, Seen
 from meteragent.explain.dpia import IN_FILES, Streams, assessment
 from meteragent.explain.explain import HABIT, WEEK, explain
+from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.words import factor, listed, share_text, significant
 
 ERRORS = ("noise", "error", "at minimum", "90 %", "at minimum", "bits", "times", "plus")
@@ -36,7 +38,7 @@ def run(arguments: Namespace) -> Exit:
     config = settings(arguments)
     explained = explanations(config)
     if arguments.dpia:
-        guarantees = (one.guarantee for one in (*config.policy, *config.group))
+        guarantees = (guarantee for _, guarantee in _promises(config))
         streams = _streams(config) if arguments.config and config.outputs else IN_FILES
         sys.stdout.write(assessment([*zip(guarantees, explained, strict=True)], streams))
     elif arguments.json:
@@ -56,11 +58,17 @@ def _streams(config: Config) -> Streams:
 
 
 def explanations(config: Config) -> list[Explanation]:
-    """One for each policy, in the order of the configuration."""
+    """One for each policy and each of its tiers, in the order of the configuration."""
     return [
-        *(explain(one.guarantee, match=one.match, choice=choice(one)) for one in config.policy),
-        *(explain(one.guarantee, match=one.match) for one in config.group),
+        explain(guarantee, match=of.match, choice=choice(of) if guarantee is of.guarantee else None)
+        for of, guarantee in _promises(config)
     ]
+
+
+def _promises(config: Config) -> Iterator[tuple[PolicySettings, Guarantee]]:
+    for one in (*config.policy, *config.group):
+        for guarantee in (one.guarantee, *one.guarantee.tiers):
+            yield one, guarantee
 
 
 def text(explained: Explanation, width: int) -> str:

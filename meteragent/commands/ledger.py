@@ -29,8 +29,9 @@ from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.words import power_text, time_text
 from meteragent.files.ledger import LedgerFile, look
 from meteragent.privacy.exact import per_watt_text
-from meteragent.privacy.group import GroupPolicy, any_policy_of
+from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.ledger import NEVER
+from meteragent.privacy.published import policy_of
 
 RADIUS = Decimal(100)
 """At which epsilon is told where no configuration says another: its default."""
@@ -157,17 +158,19 @@ def _shelves(config: Config) -> list[Shelf]:
 
 def _only_shelf(kept: LedgerFile) -> Shelf:
     """The policy that a file was written under, if it was but one."""
-    if len(kept.policies) != 1:
-        raise InvalidSetting(
-            "--ledger",
-            f"was kept under {len(kept.policies)} policies",
-            "name the configuration with -c",
-        )
-    [(name, document)] = kept.policies.items()
     try:
-        policy = any_policy_of(json.loads(document))
+        documents = {name: json.loads(text) for name, text in kept.policies.items()}
+        paying = {name: one for name, one in documents.items() if "tier" not in one}
+        policies = {name: policy_of(one) for name, one in paying.items()}
     except (ValueError, KeyError, TypeError, ArithmeticError):
         raise LedgerDamaged("a policy in the ledger is not one that is known here") from None
+    if len(policies) != 1:
+        raise InvalidSetting(
+            "--ledger",
+            f"was kept under {len(policies)} policies",
+            "name the configuration with -c",
+        )
+    [(name, policy)] = policies.items()
     if policy.id != name:
         raise LedgerDamaged("a policy in the ledger is not the one that its id is of")
     return Shelf("", Guarantee(name, policy, RADIUS))

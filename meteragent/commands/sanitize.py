@@ -5,9 +5,11 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+from meteragent.commands import tiers
 from meteragent.commands.arguments import OF_FEEDERS, OUTPUTS
 from meteragent.commands.exit_codes import Exit
 from meteragent.commands.settings import mapping_of, option_of, settings, written_as
@@ -48,7 +50,8 @@ def run(arguments: Namespace) -> Exit:
     if arguments.ledger is None:
         _say("no --ledger: what is spent is forgotten at the end, so do this only once")
     with ExitStack() as stack:
-        places = _places(arguments, stack)
+        released = config.groups if of_groups else config.assigned
+        places = _places(arguments, stack, released)
         if arguments.groups:
             listed = members.read(arguments.groups, normalise_ids=config.agent.normalise_ids)
             places = replace(places, members=listed)
@@ -59,7 +62,7 @@ def run(arguments: Namespace) -> Exit:
             config,
             key,
             mapping_of(arguments, config),
-            _encoder(arguments, config, of_groups=of_groups),
+            _encoder(arguments, released, [one.policy for one in released]),
             keep=arguments.at_end == "keep",
             by_meter=arguments.by_meter,
             say=_say,
@@ -103,24 +106,25 @@ def _is_of_groups(arguments: Namespace, config: Config) -> bool:
     return bool(arguments.groups)
 
 
-def _encoder(arguments: Namespace, config: Config, *, of_groups: bool) -> ReleaseEncoder:
-    """What writes releases as the arguments say."""
+def _encoder(
+    arguments: Namespace, released: Sequence[Assigned], policies: Sequence[Policy]
+) -> ReleaseEncoder:
+    """What writes releases of these policies, or of tiers of theirs, as the arguments say."""
     if arguments.format != OF_FEEDERS:
-        return encoder_of(arguments.format, config.groups if of_groups else config.assigned)
-    if not of_groups:
+        return encoder_of(arguments.format, policies)
+    if not arguments.groups:
         raise InvalidSetting("--format", "is of groups, and there is no --groups", "write csv")
-    if any(len(its) > 1 for its in by_prefix(config.groups)):
+    if any(len(its) > 1 for its in by_prefix(released)):
         problem = "has one policy's rows, and some groups have several [[group]]"
         raise InvalidSetting("--format", problem, "leave one, or write csv")
-    policies = [one.policy for one in config.groups]
     return FeederEncoder(policies, members.feeders(arguments.groups))
 
 
-def encoder_of(output: str, assigned: Sequence[Assigned]) -> ReleaseEncoder:
+def encoder_of(output: str, policies: Sequence[Policy]) -> ReleaseEncoder:
     """What writes releases so."""
     module, _, name = OUTPUTS[output].partition(".")
     kind = getattr(import_module(f"meteragent.formats.{module}"), name)
-    encoder: ReleaseEncoder = kind([one.policy for one in assigned])
+    encoder: ReleaseEncoder = kind(policies)
     return encoder
 
 
@@ -168,7 +172,7 @@ _REMEDIES: dict[str, str] = {
 }
 
 
-def _places(arguments: Namespace, stack: ExitStack) -> Paths:
+def _places(arguments: Namespace, stack: ExitStack, released: Sequence[Assigned]) -> Paths:
     whole = arguments.at_end == "close"
     source = stack.enter_context(
         closing(Source(arguments.input, follow=arguments.follow, whole=whole))
@@ -184,11 +188,13 @@ def _places(arguments: Namespace, stack: ExitStack) -> Paths:
 
     sink = opened(arguments.output) if arguments.output else Stream(sys.stdout.buffer)
     rejects = opened(arguments.rejects) if arguments.rejects else None
-    return Paths(source, sink, rejects, ledger)
+    copies = tiers.copies(arguments, released, opened, partial(_encoder, arguments, released))
+    return Paths(source, sink, rejects, ledger, copies=copies)
 
 
 def _written(arguments: Namespace) -> Iterator[Path]:
     places = (arguments.output, arguments.rejects, arguments.ledger)
+    yield from tiers.named(arguments).values()
     yield from (path for path in places if path is not None)
 
 

@@ -19,7 +19,7 @@ from meteragent.config.load import load as load
 from meteragent.config.load import refuse_unreadable as refuse_unreadable
 from meteragent.config.model import AgentSettings as AgentSettings
 from meteragent.config.model import Config as Config
-from meteragent.config.model import Http as Http
-from meteragent.config.model import Log as Log
+from meteragent.config.watch import Http as Http
+from meteragent.config.watch import Log as Log
 
 __all__ = ["AgentSettings", "Config", "Http", "Log", "from_document", "load", "refuse_unreadable"]

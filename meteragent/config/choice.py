@@ -9,12 +9,12 @@ def choice(settings: PolicySettings) -> Choice | None:
     """The preset that was chosen, if one was, and what was set otherwise."""
     if settings.preset is None:
         return None
-    preset = presets()[settings.preset]
-    own = PolicySettings.model_validate({"name": settings.name, "preset": settings.preset})
+    preset = (presets("meters") | presets("groups"))[settings.preset]
+    own = type(settings).model_validate({"name": settings.name, "preset": settings.preset})
     changed = tuple(
         name
-        for name in PolicySettings.model_fields
-        if name not in {"match", "output", "share"}
+        for name in type(settings).model_fields
+        if name not in {"match", "output", "share", "tier"}
         and getattr(settings, name) != getattr(own, name)
     )
     return Choice(settings.preset, preset.hides, preset.why, preset.evidence.words, changed)

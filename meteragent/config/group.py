@@ -9,13 +9,14 @@ from pydantic import model_validator
 from meteragent.config.budget import Budget, with_shares
 from meteragent.config.fields import BadSetting, Many, Power, SomeTime, refuse, setting
 from meteragent.config.policy import PolicySettings
+from meteragent.config.presets import filled
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.exact import epsilon_at
 from meteragent.privacy.group import GroupPolicy, PerHome, pane_of
 from meteragent.privacy.members import Reserve
 from meteragent.stream.meters import longest_prefix
 
-NOT_OF_GROUPS = (*("preset", "hop", "min_coverage", "fill", "fill_limit", "readings", "output"),)
+NOT_OF_GROUPS = (*("hop", "min_coverage", "fill", "fill_limit", "readings", "output"),)
 """Settings of a policy that groups have not."""
 
 
@@ -32,6 +33,12 @@ class GroupSettings(PolicySettings):
     which homes are in which groups.
     """
 
+    preset: Literal["feeder", "feeder-15m"] | None = setting(  # type: ignore[assignment]
+        "What to hide of each home, instead of a choice of numbers: it sets whatever is not set "
+        "here.",
+        '"feeder"',
+        default=None,
+    )
     presence: Literal["private"] = setting("Private, always.", default="private")
     interval: SomeTime = setting("The distance between two readings of a home, a slot.", '"10s"')
     maximum: Power = setting("The highest sum; higher ones count as this.", '"500kW"')
@@ -67,6 +74,11 @@ class GroupSettings(PolicySettings):
             homes=PerHome(self.home_minimum, self.home_maximum, self.interval, self.min_homes),
             **lengths,
         )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_preset(cls, settings: object) -> object:
+        return filled(settings, "groups")
 
     @model_validator(mode="after")
     def _is_of_groups(self) -> "GroupSettings":

@@ -11,16 +11,12 @@ from meteragent.config.budget import Budget, left_to_the_account, shared_out
 from meteragent.config.fields import (
     Batch,
     Duration,
-    FilePath,
     Flag,
     FromEnvironment,
-    Host,
     Many,
     OwnerOnlyFile,
-    Port,
     Settings,
     SomeTime,
-    Text,
     found_by,
     refuse,
     setting,
@@ -29,7 +25,9 @@ from meteragent.config.group import GroupSettings, reserve_of, reserved, unlike
 from meteragent.config.input import Input
 from meteragent.config.kafka import Kafka
 from meteragent.config.policy import PolicySettings
-from meteragent.config.secrets import once, pair, text_of
+from meteragent.config.secrets import once
+from meteragent.config.tier import astray, topic_of
+from meteragent.config.watch import Http, Log
 from meteragent.errors import ConfigRefused, InvalidSetting, KeyRefused
 from meteragent.explain.guarantee import Guarantee
 from meteragent.formats.mapping import Mapping
@@ -38,6 +36,7 @@ from meteragent.privacy.members import Reserve
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.units import format_duration
 from meteragent.stream.meters import Assigned, AssignedGroups, normal
+from meteragent.stream.releases import tier_name
 
 
 def _tables(name: str) -> BeforeValidator:
@@ -118,48 +117,6 @@ class AgentSettings(Settings):
         return self
 
 
-class Http(Settings):
-    """The status page, the metrics, and the probes of liveness and readiness."""
-
-    host: Host = setting("The address to listen on.", '"0.0.0.0"', default="127.0.0.1")
-    port: Port = setting("The port to listen on; 0 takes any free one.", default=9108)
-    cert_file: FilePath | None = setting(
-        "The server's certificate, to speak HTTPS.", '"server.pem"', default=None
-    )
-    key_file: FilePath | None = setting(
-        "The private key of `cert_file`.", '"server-key.pem"', default=None
-    )
-    username: Text | None = setting(
-        "Who may read, where not everybody may.", '"prometheus"', default=None
-    )
-    password_file: OwnerOnlyFile | None = setting(
-        "Holds the password of `username`.", '"credential:http-password"', default=None
-    )
-    password: FromEnvironment | None = setting("The same, without a file.", '"…"', default=None)
-
-    def read_password(self) -> str | None:
-        """The password of `username`."""
-        return text_of("http.password", self.password, self.password_file)
-
-    @model_validator(mode="after")
-    def _is_coherent(self) -> "Http":
-        refuse(
-            pair(self, "cert", "key") + pair(self, "username", "password") + once(self, "password")
-        )
-        return self
-
-
-class Log(Settings):
-    """What the agent says of itself, on standard error; never a reading, a key or a payload."""
-
-    level: Literal["debug", "info", "warning", "error"] = setting(
-        "The least severe that is said.", default="info"
-    )
-    format: Literal["json", "console"] = setting(
-        "For machines, one JSON object per line, or for people.", default="json"
-    )
-
-
 class Config(Settings):
     """Everything that is set, once and for good."""
 
@@ -180,12 +137,22 @@ class Config(Settings):
     def assigned(self) -> tuple[Assigned, ...]:
         """The policies by the prefix of the meters that they are for, the longest prefix first."""
         longest_first = sorted(self.policy, key=lambda p: len(p.match), reverse=True)
-        return tuple(Assigned(p.match, p.name, p.policy) for p in longest_first)
+        return tuple(Assigned(p.match, p.name, p.policy, p.tiers) for p in longest_first)
+
+    @cached_property
+    def tiers(self) -> tuple[Assigned, ...]:
+        """The tiers of these, as policies of their own."""
+        return tuple(
+            Assigned(one.prefix, tier_name(one.name, tier.tier.name), tier)
+            for one in self.assigned
+            for tier in one.tiers
+            if tier.tier is not None
+        )
 
     @cached_property
     def policies(self) -> tuple[Policy, ...]:
-        """The policies alone, in the same order."""
-        return tuple(one.policy for one in self.assigned)
+        """The policies alone, in the same order, and behind them those of their tiers."""
+        return tuple(one.policy for one in (*self.assigned, *self.tiers))
 
     @cached_property
     def mapping(self) -> Mapping:
@@ -195,7 +162,7 @@ class Config(Settings):
     @cached_property
     def groups(self) -> tuple[AssignedGroups, ...]:
         """The policies of groups, by the prefix of the groups that they are for."""
-        return tuple(AssignedGroups(one.match, one.name, one.policy) for one in self.group)
+        return tuple(AssignedGroups(p.match, p.name, p.policy, p.tiers) for p in self.group)
 
     @property
     def reserve(self) -> Reserve:
@@ -209,10 +176,22 @@ class Config(Settings):
             instead = "leave it out, and run `meteragent sanitize --groups`"
             raise ConfigRefused([InvalidSetting("group", problem, instead)])
 
+    def refuse_tiers(self, where: str) -> None:
+        """Refuse a `[[policy.tier]]` where tiers are not released."""
+        if self.tiers:
+            problem, instead = f"is not released {where}", "leave it out, and run `sanitize --tier`"
+            raise ConfigRefused([InvalidSetting("tier", problem, instead)])
+
     @property
     def outputs(self) -> dict[str, str]:
         """Policy name -> the topic of its releases."""
-        return {p.name: p.output or self.kafka.output for p in self.policy}
+        own = {p.name: p.output or self.kafka.output for p in self.policy}
+        tiers = {
+            tier_name(p.name, tier.name): topic_of(tier, own[p.name])
+            for p in self.policy
+            for tier in p.tier
+        }
+        return own | tiers
 
     @cached_property
     def guarantees(self) -> dict[str, Guarantee]:
@@ -274,7 +253,7 @@ class Config(Settings):
             )
             for i, policy in enumerate(self.policy)
             if policy.output in taken
-        ]
+        ] + [*astray(self.policy, self.outputs, taken)]
 
     def _spelled_otherwise(self) -> list[InvalidSetting]:
         return [

@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property, partial
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BeforeValidator, PrivateAttr, model_validator
+from pydantic import PrivateAttr, model_validator
 
+from meteragent.config.amount import Amount
 from meteragent.config.fields import (
     Duration,
     Exact,
@@ -23,6 +24,7 @@ from meteragent.config.fields import (
 )
 from meteragent.config.presets import filled
 from meteragent.config.queries import Asked, AskedQuery, question_of
+from meteragent.config.tier import Tiers, called_alike, promised, tiers_of
 from meteragent.config.windows import lengths
 from meteragent.errors import InvalidSetting
 from meteragent.explain.guarantee import Guarantee
@@ -34,15 +36,6 @@ from meteragent.privacy.question import Question, per_watt
 from meteragent.privacy.terms import JOINT
 
 PUBLIC_COVERAGE = Decimal("0.8")
-
-LEFT_TO_THE_ACCOUNT = object()
-"""As a `budget`: what no file can write, and stands where there is a `[budget]`."""
-
-
-def _asked_for(budget: object) -> object:
-    if budget is None:
-        raise InvalidSetting("budget", "is missing", 'write for example "24"')
-    return None if budget is LEFT_TO_THE_ACCOUNT else budget
 
 
 class PolicySettings(Settings):
@@ -136,7 +129,7 @@ class PolicySettings(Settings):
         "How far apart, in every reading, two worlds are that `epsilon` and `budget` speak of.",
         default="100W",
     )
-    budget: Annotated[Exact | None, BeforeValidator(_asked_for)] = setting(
+    budget: Amount = setting(
         "The most that all answers of one `horizon` may lose; where there is a `[budget]`, it is "
         "written as a share of that instead.",
         '"24"',
@@ -192,6 +185,7 @@ class PolicySettings(Settings):
         '"meter.sanitized.research"',
         default=None,
     )
+    tier: Tiers = setting("", "[[policy.tier]]", default=())
     _share: int | None = PrivateAttr(default=None)
     """In nano-units per watt, where there is a `[budget]`."""
     _beside: tuple[Guarantee, ...] = PrivateAttr(default=())
@@ -218,9 +212,15 @@ class PolicySettings(Settings):
         )
 
     @cached_property
+    def tiers(self) -> tuple[Policy, ...]:
+        """What is released of each tier of it."""
+        return tiers_of(self.policy, self.tier, self.radius)
+
+    @cached_property
     def guarantee(self) -> Guarantee:
         """What they promise."""
-        return Guarantee(self.name, self.policy, self.radius, self._beside)
+        told = promised(self.name, self.tier, self.tiers, self.radius)
+        return Guarantee(self.name, self.policy, self.radius, self._beside, told)
 
     @model_validator(mode="before")
     @classmethod
@@ -238,6 +238,7 @@ class PolicySettings(Settings):
         else:
             refuse(found_by(self._domain, self._questions, self._budget, self._lengths, self._fill))
             refuse(found_by(lambda: self.policy))
+            refuse([*called_alike(self.tier), *found_by(lambda: self.tiers)])
             refuse(found_by(self._afford))
         return self
 
@@ -249,7 +250,7 @@ class PolicySettings(Settings):
         own = {"budget": epsilon_at(nano, self.radius), "horizon": horizon}
         resolved = type(self).model_construct(**dict(self) | own)
         resolved._share = nano  # noqa: SLF001 - the same class
-        for error in found_by(lambda: resolved.policy):
+        for error in found_by(lambda: resolved.policy, lambda: resolved.tiers):
             raise error
         least = resolved.policy.terms.least
         if least > nano:

@@ -7,7 +7,7 @@ import tomllib
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -74,6 +74,8 @@ class Evidence(Settings):
 class Preset(Settings):
     """One preset."""
 
+    of: Literal["meters", "groups"] = "meters"
+    """Whether it is for a `[[policy]]`, or for a `[[group]]`."""
     hides: Text
     why: Annotated[str, BeforeValidator(str.strip)] = Field(min_length=1)
     policy: dict[str, Any]
@@ -82,25 +84,26 @@ class Preset(Settings):
 
 
 @cache
-def presets() -> dict[str, Preset]:
-    """All of them, by name, in the order of the file."""
+def presets(of: str = "meters") -> dict[str, Preset]:
+    """Those of meters, or of groups, by name, in the order of the file."""
     text = (files("meteragent") / "config" / FILE).read_text("utf-8")
-    return {
+    every = {
         name: Preset.model_validate(table)
         for name, table in tomllib.loads(text, parse_float=Decimal).items()
     }
+    return {name: one for name, one in every.items() if one.of == of}
 
 
-def filled(settings: object) -> object:
+def filled(settings: object, of: str = "meters") -> object:
     """The settings of a policy, with those of its preset that it does not set itself.
 
     A preset's timezone goes with its window: one of a length has none.
     """
     if not isinstance(settings, dict) or settings.get("preset") is None:
         return settings
-    preset = next((one for name, one in presets().items() if name == settings["preset"]), None)
+    preset = next((one for name, one in presets(of).items() if name == settings["preset"]), None)
     if preset is None:
-        known = ", ".join(f'"{known}"' for known in presets())
+        known = ", ".join(f'"{known}"' for known in presets(of))
         raise BadSetting([InvalidSetting("preset", "is no preset", f"write one of {known}")])
     own = preset.policy
     if settings.get("window", own["window"]) not in get_args(Unit):

@@ -31,8 +31,8 @@ from a file that only its owner can read, or from a credential of the service ma
 _PRESETS = """
 ## Presets
 
-A preset names what is to be hidden, and sets whatever its `[[policy]]` does not set itself. The
-evidence is for a preset's own settings.
+A preset names what is to be hidden, and sets whatever its `[[policy]]`, or its `[[group]]`, does
+not set itself. The evidence is for a preset's own settings.
 """
 
 
@@ -54,7 +54,8 @@ def reference() -> str:
     for path, table in tables():
         parts += [f"## {_heading(path, table)}", cleandoc(table.__doc__ or ""), _rows(path, table)]
     parts += [_RECIPES.strip() + "\n" + "\n".join(starmap(_recipe, recipes().items()))]
-    parts += [_PRESETS.strip(), *(_preset(name, one) for name, one in presets().items())]
+    every_preset = presets("meters") | presets("groups")
+    parts += [_PRESETS.strip(), *(_preset(name, one) for name, one in every_preset.items())]
     return "\n\n".join(parts) + "\n"
 
 
@@ -97,7 +98,8 @@ def _row(path: Path, field: FieldInfo) -> str:
         return f"| `{path[-1]}` | | | {field.description} Only as `{variable(path)}`. |"
     choices = [f'`"{choice}"`' for choice in _choices(field.annotation)]
     meaning = f"{field.description} One of {', '.join(choices)}." if choices else field.description
-    preset = all(path[-1] in one.policy for one in presets().values()) and path[0] == "policy"
+    its = presets({"policy": "meters", "group": "groups"}.get(path[0], "")).values()
+    preset = len(path) > 1 and bool(its) and all(path[-1] in one.policy for one in its)
     unless = ", if no preset sets it" if preset and field.is_required() else ""
     return f"| `{path[-1]}` | {_default(field)}{unless} | `{example}` | {meaning} |"
 

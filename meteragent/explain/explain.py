@@ -27,6 +27,7 @@ from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.habits import told
 from meteragent.explain.leakage import bits
 from meteragent.explain.loads import EVERYDAY, Everyday, traces
+from meteragent.explain.one_home import of_one_home
 from meteragent.explain.words import listed, span_text, time_text
 from meteragent.privacy.exact import NANO, per_watt_text
 from meteragent.privacy.group import GroupPolicy
@@ -177,7 +178,8 @@ def _spent_in_words(policy: Policy, windows: int, released: int, partly: tuple[P
 
 def _seen(load: Everyday, policy: Policy) -> Seen:
     left = traces(load, policy, policy.needed, carried=policy.carried)
-    whole, habit = (traces(load, policy, policy.fewest_slots, days=days) for days in (1, HABIT))
+    home = of_one_home(policy)
+    whole, habit = (traces(load, home, home.fewest_slots, days=days) for days in (1, HABIT))
     return Seen(
         load.name,
         load.meaning,
@@ -186,5 +188,5 @@ def _seen(load: Everyday, policy: Policy) -> Seen:
         left.capped,
         Bound.of(whole.together),
         Bound.of(habit.together),
-        Success(*(told(load, policy, days) for days in (1, WEEK, HABIT))),
+        Success(*(told(load, home, days) for days in (1, WEEK, HABIT))),
     )

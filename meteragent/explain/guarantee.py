@@ -56,6 +56,8 @@ class Guarantee:
     radius: Decimal
     beside: tuple["Guarantee", ...] = ()
     """What else is promised of the same meters."""
+    tiers: tuple["Guarantee", ...] = ()
+    """What is promised of those who are told noisier copies of its releases."""
 
     def called(self, name: str) -> "Guarantee":
         """The same by another name."""
@@ -166,8 +168,29 @@ class Guarantee:
                 f"{aligned}, and those of any other {span} {any_other}."
             )
 
+        for tier in self.tiers:
+            one, all_of_them = (
+                at_most(float(tier.epsilon(loss))) for loss in (tier.window, tier.horizon)
+            )
+            yield (
+                f"Who has only the noisier copies of {tier.name} improves the odds {one} from one "
+                f"release, and {all_of_them} from all of them of {span} as above."
+            )
+        if self.tiers:
+            yield (
+                "Copies are made of the same draws and cost nothing: whoever has them and the "
+                "first releases knows no more than whoever has the first releases."
+            )
+
     def _conditions_in_words(self) -> Iterator[str]:
         policy, span = self.policy, time_text(self.policy.horizon)
+        if policy.tier is not None:
+            yield (
+                "These are noisier copies of releases that others are told, made of the same "
+                "draws. No budget is spent on them: what is said of one holds of what copies of "
+                "all that is paid for tell at most, to those who have nothing but copies like "
+                "these or noisier ones."
+            )
         if isinstance(policy, GroupPolicy):
             yield from _of_groups(policy)
         one, aligned, any_other = (

@@ -5,9 +5,8 @@ from typing import Any
 
 from meteragent.files.job import Job
 from meteragent.privacy.members import MemberPlan
-from meteragent.privacy.policy import Policy
 from meteragent.stream.group_pipeline import GroupPipeline
-from meteragent.stream.meters import longest_prefix
+from meteragent.stream.meters import Assigned, longest_prefix
 from meteragent.stream.pipeline import Pipeline
 from meteragent.stream.position import Position
 from meteragent.stream.releases import Step
@@ -23,9 +22,9 @@ class GroupJob(Job):
     _homes: dict[str, bytes]
 
     @property
-    def policies(self) -> Sequence[Policy]:
+    def _released(self) -> Sequence[Assigned]:
         """What is released: of groups."""
-        return [one.policy for one in self._config.groups]
+        return self._config.groups
 
     @property
     def _name(self) -> str:

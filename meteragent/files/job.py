@@ -13,7 +13,7 @@ still be filled, and a window is released once: it waits for the next run.
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 from meteragent.config import Config
 from meteragent.errors import InputDamaged, InputReplaced, InvalidSetting
 from meteragent.files.ledger import Resume
+from meteragent.files.outputs import Outputs
 from meteragent.files.paths import Paths
 from meteragent.files.progress import Progress
 from meteragent.files.sink import File
@@ -33,6 +34,7 @@ from meteragent.formats.lines import LineReader, decoder_of
 from meteragent.formats.mapping import Mapping
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
+from meteragent.stream.meters import Assigned
 from meteragent.stream.pipeline import Pipeline, Position
 from meteragent.stream.releases import Document, Releases, Step, stages
 
@@ -65,12 +67,12 @@ class Job:
         self._source, self._sink = places.source, places.sink
         self._rejects, self._ledger = places.rejects, places.ledger
         self._members, self._config, self._key = places.members, config, key
-        self._mapping, self._encoder = mapping, encoder
+        self._mapping = mapping
+        self._outputs = Outputs(places.sink, encoder, places.copies)
         self._keep = keep
         self._longer_idle = NEVER_IDLE if by_meter else 0
         self._assigned = [
-            replace(one, policy=replace(one.policy, idle=one.policy.idle + self._longer_idle))
-            for one in config.assigned
+            one.with_idle(one.policy.idle + self._longer_idle) for one in config.assigned
         ]
         if by_meter and any(policy.presence == "private" for policy in self.policies):
             raise InvalidSetting(
@@ -114,7 +116,16 @@ class Job:
     @property
     def policies(self) -> Sequence[Policy]:
         """What is released."""
-        return [one.policy for one in self._assigned]
+        return [one.policy for one in self._released]
+
+    @property
+    def _published(self) -> Iterator[Policy]:
+        """Those that releases name."""
+        return (policy for one in self._released for policy in (one.policy, *one.tiers))
+
+    @property
+    def _released(self) -> Sequence[Assigned]:
+        return self._assigned
 
     @property
     def lookalikes(self) -> int:
@@ -125,12 +136,11 @@ class Job:
 
     def _open_outputs(self) -> None:
         """From here on, what is in them is known to be ours."""
-        for sink in (self._sink, self._rejects):
+        for sink in (*self._outputs.sinks, self._rejects):
             if isinstance(sink, File):
                 self._ledger.commit(lengths={sink.name: sink.length})
                 sink.cut()
-        if not self._sink.length:
-            self._sink.write(self._encoder.header)
+        self._outputs.begin()
 
     # Lines in.
 
@@ -195,13 +205,12 @@ class Job:
         for stage in stages(steps):
             documents: list[Document] = []
             for step in stage:
-                documents += step.written(self._encoder.encode)
+                documents += step.written(self._outputs.encode)
                 self._note(step)
                 self.totals.decide(step.releases)
                 self._weigh(step.releases)
             documents.sort()
-            if documents:
-                self._sink.write(b"".join(document.text + b"\n" for document in documents))
+            self._outputs.write(documents)
 
     def _note(self, step: Step) -> None:
         """Keep what is to be written down."""
@@ -236,14 +245,14 @@ class Job:
         """Make everything so far true; `clock`: the latest that a next run may start from."""
         position = pipeline.position()
         position = replace(position, clock=min(position.clock, clock))
-        sinks = [sink for sink in (self._sink, self._rejects) if sink is not None]
+        sinks = [sink for sink in (*self._outputs.sinks, self._rejects) if sink is not None]
         for sink in sinks:
             sink.sync()
         head = self._source.head
         self._ledger.commit(
             lengths={sink.name: sink.length for sink in sinks if sink.name},
             key=self._key.fingerprint,
-            policies={policy.id: json.dumps(policy.document()) for policy in self.policies},
+            policies={policy.id: json.dumps(policy.document()) for policy in self._published},
             **self._spent(pipeline),
             standings={
                 self._name: Resume(

@@ -11,6 +11,7 @@ from meteragent.formats.encoder import (
     homes_of,
     name_of,
     readings_of,
+    tier_of,
 )
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.terms import JOINT
@@ -35,7 +36,14 @@ class CsvEncoder:
         together = any(policy.noise == JOINT for policy in policies)
         whose = dict.fromkeys(map(name_of, policies)) or ["meter_id"]
         about = _ABOUT_GROUPS if [*whose] == ["group_id"] else _ABOUT
-        self._columns = [*whose, *about, *answers, *([f"{JOINT}{_EPSILON}"] if together else [])]
+        tier = {name: None for policy in policies for name in tier_of(policy)}
+        self._columns = [
+            *whose,
+            *about,
+            *tier,
+            *answers,
+            *([f"{JOINT}{_EPSILON}"] if together else []),
+        ]
 
     @property
     def header(self) -> bytes:
@@ -59,6 +67,7 @@ class CsvEncoder:
             "policy": repeat(policy.id),
         }
         cells |= zip(["homes"], homes_of(releases), strict=False)
+        cells |= {name: repeat(value) for name, value in tier_of(policy).items()}
         if counts_are_told(policy, kind):
             readings = map(str, readings_of(releases))
             slots = releases.slots

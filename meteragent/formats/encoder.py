@@ -95,6 +95,7 @@ class _Form:
             "unbiased": holes,
             "unit": "W",
             "policy": self._policy.id,
+            **tier_of(self._policy),
             "epsilon": {c.name: c.epsilon for c in kind.paid(self._policy)},
         }
         if kind.withheld:
@@ -121,6 +122,11 @@ class _Form:
 def name_of(policy: Policy) -> str:
     """What says whose window it is."""
     return "group_id" if isinstance(policy, GroupPolicy) else "meter_id"
+
+
+def tier_of(policy: Policy) -> dict[str, str]:
+    """Which tier of a policy is told, if one is."""
+    return {} if policy.tier is None else {"tier": policy.tier.name}
 
 
 def homes_of(releases: Releases) -> list[Iterable[str]]:

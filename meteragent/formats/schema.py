@@ -34,6 +34,7 @@ _CHARGE = {"anyOf": [_QUERY, {"const": JOINT}]}
 _DECIMAL = {"type": "string", "pattern": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"}
 _POSITIVE = {"type": "string", "pattern": r"^(0|[1-9][0-9]*)(\.[0-9]+)?$"}
 _POLICY_ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
+_TIER = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*$"}
 _TIME = {"type": "integer", "description": "Milliseconds since 1970-01-01T00:00:00Z."}
 _INSTANT = {"type": "integer"}
 _SPAN = {"type": "integer", "minimum": 1, "description": "Milliseconds."}
@@ -91,6 +92,22 @@ _SELDOM: Schema = {
         },
         "required": ["minimum", "maximum", "interval_ms", "least"],
     },
+    "tier": {
+        "type": "object",
+        "description": "Releases are noisier copies of others, made of the same draws. `above` "
+        "is what each query's answers lose, per watt, of every draw before these: the first "
+        "release's, and those of tiers between. budget_per_watt is then the most that copies of "
+        "all that is released in a horizon lose; nothing is charged for them.",
+        "properties": {
+            "name": _TIER,
+            "above": {
+                "type": "array",
+                "items": {"type": "array", "items": _POSITIVE, "minItems": 1},
+                "minItems": 1,
+            },
+        },
+        "required": ["name", "above"],
+    },
     "offset_ms": _SPAN | {"description": "How much later windows begin, in milliseconds."},
     "window": {
         "enum": list(UNITS),
@@ -141,6 +158,8 @@ def release_schema() -> Schema:
         "unbiased": _ANSWERS | {"description": "Right on average: for sums and long-run means."},
         "unit": {"const": "W"},
         "policy": _POLICY_ID,
+        "tier": _TIER
+        | {"description": "Of which tier of a policy: a noisier copy, whose policy is its own."},
         "epsilon": {
             "type": "object",
             "description": "The loss per watt of each answer (of each slot's, for the list of "
@@ -156,7 +175,7 @@ def release_schema() -> Schema:
         },
         "slots": _COUNT | {"minimum": 1},
     }
-    whose = {"meter_id", "group_id", "homes"}
+    whose = {"meter_id", "group_id", "homes", "tier"}
     schema = object_of(properties, optional={"withheld", "readings", "slots", *whose})
     schema["oneOf"] = [{"required": ["meter_id"]}, {"required": ["group_id", "homes"]}]
     some, none = {"minProperties": 1}, {"maxProperties": 0}

@@ -158,9 +158,9 @@ def _too_small(config: Config, topics: Mapping[str, Topic]) -> Iterator[str]:
     """
     kafka = config.kafka
     encoder = Encoder()
-    for policy in config.policy:
+    for policy in (*config.assigned, *config.tiers):
         release = longest_release(encoder, policy.policy)
-        account = _account_bytes(config, policy.match)
+        account = _account_bytes(config, policy.prefix)
         for stream, name, size, what in (
             ("output", config.outputs[policy.name], release, "a release"),
             ("ledger", kafka.ledger, account, "an account"),

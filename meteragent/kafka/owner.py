@@ -203,7 +203,7 @@ def digest(config: Config) -> str:
     matter = {
         "policies": [
             [one.prefix, one.name, one.policy.id, config.outputs[one.name]]
-            for one in config.assigned
+            for one in (*config.assigned, *config.tiers)
         ],
         "normalise_ids": config.agent.normalise_ids,
         "max_skew": config.agent.max_skew,

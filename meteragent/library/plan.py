@@ -66,7 +66,9 @@ def policy(preset: str | None = None, /, **settings: Any) -> PolicyPlan:  # noqa
     chosen = {} if preset is None else {"preset": preset}
     document = {"policy": [{"name": preset or "policy", **chosen, **settings}]}
     try:
-        return PolicyPlan(from_document(document, Path(), {}))
+        config = from_document(document, Path(), {})
+        config.refuse_tiers("by the library")
+        return PolicyPlan(config)
     except ConfigRefused as refused:
         raise ConfigRefused([_as_argument(problem) for problem in refused.problems]) from None
 
@@ -75,6 +77,7 @@ def policies(file: str | Path) -> PolicyPlan:
     """What an `agent.toml` releases: all of its policies, and its key."""
     config = load(Path(file), os.environ)
     config.refuse_groups("by the library")
+    config.refuse_tiers("by the library")
     return PolicyPlan(config)
 
 

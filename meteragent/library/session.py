@@ -7,7 +7,6 @@ run has spent nothing, and the next one makes the same windows of the same readi
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -45,10 +44,7 @@ class Session:
             problem = "closes windows as each meter is heard, and presence is private"
             raise InvalidSetting("by_meter", problem, "sort the rows by time, and leave it out")
         self._longer, self._wall, self._policies = longer, wall, config.policies
-        self._assigned = [
-            replace(one, policy=replace(one.policy, idle=one.policy.idle + longer))
-            for one in config.assigned
-        ]
+        self._assigned = [one.with_idle(one.policy.idle + longer) for one in config.assigned]
         self.kinds: dict[str, CellKind] = columns_of(config.policies)
         self.tallied = Tallied()
         self._accounts: dict[str, bytes] = {}

@@ -14,7 +14,8 @@ Wire form, so that another implementation can reproduce a release. Block `b` of 
                 person = the policy's digest, 16 bytes,
                 input  = kind || tag(name) || window start || heard || answers)
 
-    kind     what is named, 1 byte: "m" for a meter, "g" for a group of homes
+    kind     what is named, 1 byte: "m" for a meter, "g" for a group of homes, "t" for either, as a
+             tier is told of it, whose digest is that of the tier
     tag      BLAKE2b-128 of its id in UTF-8, 16 bytes
     start    milliseconds since the epoch, 8 bytes, signed, little endian
     heard    how many slots of the window a reading came for, 8 bytes, signed, little endian; 0
@@ -41,7 +42,7 @@ KEY_BYTES = 32
 LEAST_DIFFERENT = 8
 """Bytes of a key; of random keys, fewer than one in 10^36 holds less."""
 TAG_BYTES = 16
-METER, GROUP = b"m", b"g"
+METER, GROUP, TIER = b"m", b"g", b"t"
 """The kinds of what has a window: so that no two kinds of one name share their noise."""
 POLICY_BYTES = blake2b.PERSON_SIZE
 WORDS_PER_BLOCK = 8

@@ -14,7 +14,7 @@ home would then count for more than its readings say.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.calendar import Calendar
 from meteragent.privacy.domain import ABSENT, Domain, Levels
 from meteragent.privacy.layers import Layers, is_layered, layers_of
-from meteragent.privacy.policy import Policy, policy_of
+from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import NAMED
 from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT
@@ -209,13 +209,3 @@ def heard(levels: Levels, homes: Integers, groups: Integers, count: int) -> Mask
     found = np.zeros(count, dtype=np.bool_)
     found[groups[levels[homes] != ABSENT]] = True
     return found
-
-
-def any_policy_of(document: dict[str, Any]) -> Policy:
-    """The policy, of meters or of groups, that was published so: the inverse of `document`."""
-    if "homes" not in document:
-        return policy_of(document)
-    said = document["homes"]
-    low, high = Decimal(said["minimum"]), Decimal(said["maximum"])
-    homes = PerHome(low, high, said["interval_ms"], said["least"])
-    return policy_of(document, partial(GroupPolicy, homes=homes))

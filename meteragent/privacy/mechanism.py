@@ -78,10 +78,10 @@ def decay(domain: Domain, loss: int) -> Decimal:
         return alpha
 
 
-def refuse(domain: Domain, loss: int) -> None:
+def refuse(domain: Domain, loss: int, *, unclamped: bool = False) -> None:
     """InvalidSetting: noise of this loss is none, or goes farther than any table."""
     alpha = decay(domain, loss)
-    if domain.top > MOST_REACHED:
+    if unclamped or domain.top > MOST_REACHED:
         with localcontext(Context(prec=DIGITS)):
             tail = _first_tail(alpha) * alpha ** (MOST_REACHED - 1)
         if tail >= LEAST_TAIL:
@@ -102,12 +102,19 @@ class TruncatedGeometric:
     of windows, unless levels are finer than the readings' steps (claim 4).
     """
 
-    def __init__(self, domain: Domain, epsilon: type_of_decimal) -> None:
+    def __init__(
+        self, domain: Domain, epsilon: type_of_decimal, *, unclamped: bool = False
+    ) -> None:
+        """`unclamped`: `noise` is as it was drawn, also where it clamps to an end anyhow.
+
+        Precondition: what `refuse` would refuse is not asked for.
+        """
         self.domain = domain
         self.nano = nano("epsilon", epsilon)
         self.alpha = decay(domain, self.nano)
+        most = MOST_REACHED if unclamped else domain.top
         with localcontext(Context(prec=DIGITS)):
-            exact = _thresholds(domain.top, self.alpha)
+            exact = two_sided(_first_tail(self.alpha), self.alpha, most)
         self.thresholds = Thresholds(exact)
         self.reach = len(exact) // 2
         """How many levels noise goes either way at most."""
@@ -219,9 +226,11 @@ class TruncatedGeometric:
 
 
 @lru_cache(maxsize=SHARED)
-def shared(domain: Domain, epsilon: type_of_decimal) -> TruncatedGeometric:
+def shared(
+    domain: Domain, epsilon: type_of_decimal, *, unclamped: bool = False
+) -> TruncatedGeometric:
     """The same for all who ask: its tables are large, take long to make, and never change."""
-    return TruncatedGeometric(domain, epsilon)
+    return TruncatedGeometric(domain, epsilon, unclamped=unclamped)
 
 
 def matrix(top: int, alpha: Number) -> list[list[Number]]:
@@ -245,17 +254,18 @@ def _first_tail(alpha: Decimal) -> Decimal:
     return tail
 
 
-def _thresholds(top: int, alpha: Decimal) -> list[int]:
-    """`P(noise <= j) * 2**320` for j in -reach..reach-1, as integers.
+def two_sided(first: Decimal, alpha: Decimal, most: int) -> list[int]:
+    """`P(noise <= j) * 2**320` for j in -reach..reach-1, as integers, `reach` being `most` at most.
 
-    Noise beyond `top` either way clamps to an end of the domain whatever the level was, and where a
-    tail is below `LEAST_TAIL / 2**320` next to nothing is beyond: so these thresholds are all there
-    is to know. Tails are rounded down on both sides alike, and none to nothing.
+    `first` is `P(noise < 0) * 2**320`, of noise that is as likely to go up as down; of each level
+    farther off it is `alpha` times as much. Where a tail is below `LEAST_TAIL / 2**320` next to
+    nothing is beyond, and noise beyond the top either way clamps to an end of the domain whatever
+    the level was: so with that for `most` these thresholds are all there is to know. Tails are
+    rounded down on both sides alike, and none to nothing.
     """
     tails: list[int] = []
-    tail = _first_tail(alpha)
-    while len(tails) < top and (not tails or tails[-1] >= LEAST_TAIL):
-        tails.append(max(1, int(tail)))
-        tail *= alpha
+    while len(tails) < most and (not tails or tails[-1] >= LEAST_TAIL):
+        tails.append(max(1, int(first)))
+        first *= alpha
     scale = 2 ** (WORDS * WORD_BITS)
     return [*reversed(tails), *(scale - t for t in tails)]

@@ -1,7 +1,6 @@
 """A policy: everything that decides what is released of a meter, and at what price."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -15,14 +14,15 @@ from meteragent.errors import InvalidSetting
 from meteragent.privacy import joint
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.asking import Asking
-from meteragent.privacy.calendar import AnyWindows, Calendar, lengths_of
+from meteragent.privacy.calendar import AnyWindows, Calendar
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.exact import nano, per_watt_text
+from meteragent.privacy.exact import per_watt_text
 from meteragent.privacy.mechanism import Mechanism, refuse, shared
 from meteragent.privacy.order import is_ordered
-from meteragent.privacy.query import READINGS, About, query
+from meteragent.privacy.query import READINGS, About
 from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT, Charge, Terms
+from meteragent.privacy.tier import Tier
 from meteragent.privacy.windows import Some, Windows
 from meteragent.privacy.zone import UTC
 
@@ -32,9 +32,6 @@ DIGEST_BYTES = 16
 MOST_SLOTS = 100_000
 """Of a pane, which holds them all."""
 MOST_QUERIES = 128
-_DOMAIN = ("minimum", "maximum", "step", "resolution")
-_TIMES = ("interval", "grace", "idle", "horizon")
-
 
 Presence = Literal["public", "private"]
 OnExhausted = Literal["suppress", "partial"]
@@ -73,6 +70,8 @@ class Policy:
     loss of each question is that of all of them together."""
     offset: int = 0
     calendar: Calendar | None = None
+    tier: Tier | None = None
+    """Of which policy it is a tier, if it is one: what it loses was paid for there."""
 
     def __post_init__(self) -> None:
         self._refuse_crooked_windows()
@@ -258,6 +257,7 @@ class Policy:
             "epsilon_per_watt": [[charge.name, charge.epsilon] for charge in self.charges],
             **({"noise": self.noise, "queries": names} if self.noise == JOINT else {}),
             **({"fill": "last", "fill_limit_ms": self.fill_limit} if self.fill_limit else {}),
+            **({} if self.tier is None else self.tier.defining()),
         }
 
     def _resolution(self) -> dict[str, str]:
@@ -276,32 +276,12 @@ class Policy:
             "on_exhausted": self.on_exhausted,
             **({} if self.readings == "classes" else {"readings": self.readings}),
             **({"order": "least squares"} if self.ordered else {}),
+            **({} if self.tier is None else self.tier.document()),
         }
 
     def document(self) -> dict[str, Any]:
         """The whole policy, as published once under its id."""
         return {**self._promised(), "policy": self.id}
-
-
-def policy_of(document: dict[str, Any], make: Callable[..., Policy] = Policy) -> Policy:
-    """The policy that was published so: the inverse of `document`."""
-    losses = {name: nano("epsilon", epsilon) for name, epsilon in document["epsilon_per_watt"]}
-    return make(
-        domain=Domain(**{name: document[name] for name in _DOMAIN if name in document}),
-        questions=tuple(
-            Question(query(name), losses.get(JOINT) or losses[name])
-            for name in document.get("queries", losses)
-        ),
-        noise=document.get("noise", "independent"),
-        budget=nano("budget", document["budget_per_watt"]),
-        min_coverage=Decimal(document["min_coverage"]),
-        presence=document["presence"],
-        on_exhausted=document["on_exhausted"],
-        readings=document.get("readings", "classes"),
-        fill_limit=document.get("fill_limit_ms", 0),
-        **lengths_of(document),
-        **{name: document[f"{name}_ms"] for name in _TIMES},
-    )
 
 
 def _digest(document: dict[str, Any]) -> bytes:

@@ -26,6 +26,19 @@ class Words(Protocol):
         """The word at `depth` >= 1 of one row."""
 
 
+class WordsOf:
+    """The words of some outputs."""
+
+    def __init__(self, words: Words, columns: NDArray[np.int64]) -> None:
+        self.first = words.first[:, columns]
+        self._words = words
+        self._columns = columns
+
+    def further(self, window: int, output: int, depth: int) -> int:
+        """The word at `depth` of one row."""
+        return self._words.further(window, int(self._columns[output]), depth)
+
+
 class Thresholds:
     """A distribution function in whole numbers of 320 bits, ascending."""
 

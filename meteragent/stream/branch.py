@@ -1,6 +1,7 @@
 """One policy of a cohort: its windows, its ring of every account, and its releases."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,7 +45,8 @@ class Branch:
         self.store = Store(self.policy, by_name)
         self.folds = Folds(self.policy)
         self.ledger = Ledger(self.policy.terms)
-        self._releaser = Releaser(self.policy, key, self.kind)
+        self._tiers = assigned.tiers
+        self._releaser = Releaser(self.policy, key, self.kind, assigned.tiers)
         *_, self._of_open, self._of_lost = shapes(assigned)
 
     def grow(self, rows: int) -> None:
@@ -199,18 +201,12 @@ class Branch:
         present = _present(readings)
         held = _held(readings) if self.policy.carried else decided.heard
         granted, withheld = self._pay(decided, starts, held, contents)
-        values, unbiased = self._release(decided, contents, tags, starts, granted)
-        return Releases(
-            self.policy,
-            meters,
-            starts,
-            granted,
-            withheld.tolist(),
-            held,
-            present,
-            values,
-            unbiased,
+        found = self._release(decided, contents, tags, starts, granted)
+        whole, *copies = (
+            Releases(policy, meters, starts, granted, withheld.tolist(), held, present, *watts)
+            for policy, watts in zip((self.policy, *self._tiers), found, strict=True)
         )
+        return replace(whole, tiers=tuple(copies)) if copies else whole
 
     def _pay(
         self, decided: Decided, starts: Integers, held: Integers, contents: Contents
@@ -257,20 +253,23 @@ class Branch:
         tags: Tags,
         starts: Integers,
         granted: Integers,
-    ) -> tuple[Watts, Watts]:
-        """What is released of each window that has paid."""
-        values = np.full((len(starts), self._releaser.outputs), np.nan)
-        unbiased = values.copy()
+    ) -> list[tuple[Watts, Watts]]:
+        """What is released of each window that has paid, and what each tier is told of it."""
+        nothing = np.full((len(starts), self._releaser.outputs), np.nan)
+        found = [(nothing.copy(), nothing.copy()) for _ in (self.policy, *self._tiers)]
         paid = np.flatnonzero(granted)
         if len(paid):
-            values[paid], unbiased[paid] = self._releaser.release(
+            released = self._releaser.release_all(
                 tags[decided.rows[paid]],
                 starts[paid],
                 decided.heard[paid],
                 some_of(contents, paid),
                 granted[paid],
             )
-        return values, unbiased
+            for whole, some in zip(found, released, strict=True):
+                for watts, its in zip(whole, some, strict=True):
+                    watts[paid] = its
+        return found
 
 
 def shapes(assigned: Assigned) -> list[FoldShape]:

@@ -143,7 +143,7 @@ class GroupBranch(Branch):
     def decide(self, decided: Decided, meters: list[str], tags: Tags) -> Releases:
         """Charge windows, and release what is paid for; say how many members there are."""
         releases = super().decide(decided, meters, tags)
-        return replace(releases, homes=self._homes_of(decided.rows, releases.starts))
+        return releases.of_homes(self._homes_of(decided.rows, releases.starts))
 
     def are_covered(
         self, rows: Integers, starts: Integers, held: Integers, contents: Contents

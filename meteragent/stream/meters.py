@@ -1,7 +1,7 @@
 """Which meter an id names, and which policies are that meter's."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 from unicodedata import normalize
 
@@ -17,11 +17,18 @@ class Assigned:
     prefix: str
     name: str
     policy: Policy
+    tiers: tuple[Policy, ...] = ()
+    """Noisier copies of its releases, each of that before it, and the first of the policy's."""
 
     @property
     def share(self) -> Share:
         """Its part of the accounts of these meters."""
         return Share(self.name, self.policy.terms, self.policy.presence == "private")
+
+    def with_idle(self, idle: int) -> "Assigned":
+        """The same, for windows that wait so long for silent meters."""
+        tiers = tuple(replace(tier, idle=idle) for tier in self.tiers)
+        return replace(self, policy=replace(self.policy, idle=idle), tiers=tiers)
 
 
 @dataclass(frozen=True, slots=True)

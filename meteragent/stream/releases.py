@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import compress, groupby, repeat
 from operator import attrgetter
@@ -64,6 +64,8 @@ class Releases:
     """unbiased[window, output]: right on average, for sums over many windows or homes."""
     homes: Integers | None = None
     """Of groups: how many members each has, heard or not."""
+    tiers: tuple["Releases", ...] = ()
+    """What each tier of the policy is told of the same windows."""
 
     @property
     def ends(self) -> Integers:
@@ -105,8 +107,13 @@ class Releases:
             found = (tuple(compress(every, row)) for row in self.released.tolist())
         return list(map(Kind, found, self.withheld))
 
+    def of_homes(self, homes: Integers) -> "Releases":
+        """The same of groups that have so many members."""
+        tiers = tuple(tier.of_homes(homes) for tier in self.tiers)
+        return replace(self, homes=homes, tiers=tiers)
+
     def chosen(self, windows: list[int]) -> "Releases":
-        """Some of the windows, in this order."""
+        """Some of the windows, in this order, without what tiers are told of them."""
         return Releases(
             self.policy,
             [self.meters[window] for window in windows],
@@ -136,7 +143,12 @@ class Document(NamedTuple):
     meter: str
     text: bytes
     policy: str
-    """By which people call it."""
+    """By which people call it; a tier's is behind that of its policy and a slash."""
+
+
+def tier_name(policy: str, tier: str) -> str:
+    """By which releases of a tier are known: no policy's own name has a slash."""
+    return f"{policy}/{tier}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +173,16 @@ class Step:
     """What is written down of homes whose groups were told of a pane."""
 
     def written(self, encode: Callable[[Releases], list[bytes]]) -> Iterator[Document]:
-        """What `encode` writes of each window."""
-        releases = self.releases
+        """What `encode` writes of each window, and of what tiers are told of it."""
+        yield from self._written(encode, self.releases, self.name)
+        for tier in self.releases.tiers:
+            assert tier.policy.tier is not None  # noqa: S101 - or it is none
+            name = tier_name(self.name, tier.policy.tier.name)
+            yield from self._written(encode, tier, name)
+
+    def _written(
+        self, encode: Callable[[Releases], list[bytes]], releases: Releases, name: str
+    ) -> Iterator[Document]:
         return map(
             Document._make,
             zip(
@@ -172,7 +192,7 @@ class Step:
                 releases.ends.tolist(),
                 releases.meters,
                 encode(releases),
-                repeat(self.name),
+                repeat(name),
                 strict=False,  # what is repeated has no end
             ),
         )

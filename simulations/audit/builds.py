@@ -83,8 +83,14 @@ def stingy() -> None:
     """Less noise than the releases state."""
     honest = TruncatedGeometric.__init__
 
-    def init(self: TruncatedGeometric, domain: Domain, epsilon: Decimal | int | str) -> None:
-        honest(self, domain, Decimal(epsilon) * LESS_NOISE)
+    def init(
+        self: TruncatedGeometric,
+        domain: Domain,
+        epsilon: Decimal | int | str,
+        *,
+        unclamped: bool = False,
+    ) -> None:
+        honest(self, domain, Decimal(epsilon) * LESS_NOISE, unclamped=unclamped)
 
     TruncatedGeometric.__init__ = init  # type: ignore[method-assign]
 

@@ -2,7 +2,8 @@
 
     python -m simulations.choose --hide tv-content --max-error 20W
     python -m simulations.choose --hide bill         as much noise as a bill of 1 % can bear
-    python -m simulations.choose --write-presets     from the results of all four
+    python -m simulations.choose --hide feeder       one home of a feeder, in its half hours
+    python -m simulations.choose --write-presets     from the results of all of them
 
 Of the policies under which the strongest attack on one event is right in at most 54 % of cases
 where guessing is right in 50 %, and at most seven times where guessing is six times, it takes the
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from meteragent.privacy.units import watts
-from simulations.choose import bill
+from simulations.choose import bill, feeder
 from simulations.choose.document import policy_toml, preset, presets_toml
 from simulations.choose.figure import frontier
 from simulations.choose.search import Point, Trial, chosen, search, within
@@ -33,7 +34,7 @@ YARDSTICKS = {
     "appliances": ("simulations.home.yardstick", "appliances"),
     "presence": ("simulations.home.yardstick", "presence"),
 }
-CHOSEN = (*YARDSTICKS, bill.NAME)
+CHOSEN = (*YARDSTICKS, bill.NAME, *feeder.WINDOWS)
 BILL = 0.01
 """The error of a month's sum that a bill can bear."""
 
@@ -44,6 +45,8 @@ def simulate(run: Run) -> None:
     """Search, choose, and say what was found."""
     if run.options.hide == bill.NAME:
         _billed(run)
+    elif run.options.hide in feeder.WINDOWS:
+        _grouped(run)
     else:
         _hidden(run)
 
@@ -64,6 +67,30 @@ def _billed(run: Run) -> None:
     }
     print(policy_toml(found.candidate.settings))
     print(_evidence(run.results))
+
+
+def _grouped(run: Run) -> None:
+    """The finest answers about a group that still hide one home."""
+    name = run.options.hide
+    run.name, run.command = f"choose-{name}", f"{run.command} --hide {name}"
+    found = feeder.hidden(name)
+    habits = feeder.habits(found.candidate.policy)
+    source = f"python -m simulations.choose --hide {name}"
+    made = preset(name, feeder.HIDES, found, habits, source)
+    error = found.candidate.error
+    run.results = {
+        "hide": name,
+        "hides": feeder.HIDES,
+        "chosen": {"of": "groups", **made},
+        "verdicts": [verdict.document() for verdict in found.verdicts],
+        "habits": [verdict.document() for verdict in habits],
+        "off_by_homes": {str(n): round(error / (USUAL * n), 5) for n in feeder.SIZES},
+    }
+    print(policy_toml(found.candidate.settings, "group"))
+    print(_lines(run.results))
+    print(f"# one release is off by {made['evidence']['error']} on average, that is of its load:")
+    for homes, share in run.results["off_by_homes"].items():
+        print(f"#   {homes:>5} homes of {USUAL:g} W  {share:.2%}")
 
 
 def _hidden(run: Run) -> None:
@@ -135,16 +162,19 @@ def _bill(trial: Trial) -> dict[str, Any]:
     }
 
 
-def _evidence(results: dict[str, Any]) -> str:
-    lines = [
+def _lines(results: dict[str, Any]) -> str:
+    return "\n".join(
         f"# {v['contest']}: {'' if v['exact'] else 'at most '}{100 * v['success']:.2f} % "
         f"(guessing {100 * v['chance']:.2f} %)"
         for v in [*results["verdicts"], *results["habits"]]
-    ]
+    )
+
+
+def _evidence(results: dict[str, Any]) -> str:
     error, month = results["chosen"]["evidence"]["error"], 100 * results["month_error"]
     return "\n".join(
         [
-            *lines,
+            _lines(results),
             f"# one release is off by {error} on average",
             f"# a month's sum of a home of {USUAL:g} W: within {month:.2f} % in 95 % of months",
         ]

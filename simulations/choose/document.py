@@ -13,10 +13,10 @@ HEAD = """\
 #   meteragent explain --preset tv-content    what it protects, and why these numbers
 #   python -m simulations.choose --write-presets    writes this file anew from its results
 #
-# `policy` holds settings of [[policy]], as they would be written there; whatever a policy sets
-# itself wins. `evidence` is how often the best attacker is right about a home under these very
-# settings: worked out from the law of the noise, for one event, a week and four weeks. Everything
-# is a text, so that it is quoted exactly as it is written.
+# `policy` holds settings of [[policy]], or of [[group]] where a preset is of groups, as they would
+# be written there; whatever a table sets itself wins. `evidence` is how often the best attacker is
+# right about a home under these very settings: worked out from the law of the noise, for one
+# event, a week and four weeks. Everything is a text, so that it is quoted exactly as it is written.
 """
 
 FEW = 5
@@ -39,6 +39,14 @@ A month is one answer. One use of something small moves it by its energy, spread
 more, and noise of 1.3 W, which is 0.9 to 1 kWh of a month, covers that; a home of 400 W is still
 billed to 1 % in 95 of 100 months. The radius, 2 W in every reading, is 1.3 to 1.5 kWh of a month.
 What takes more than that is told, and so is what is done every day. Set your own `timezone`.""",
+    "feeder": """\
+Readers of a feeder's half hour may know all its homes but one: what is told of that one does not
+depend on how many there are, and one draw is for all of them. A use of something small moves half
+an hour by its energy, and noise of some eight times as much covers it: of 200 homes that is two
+percent of the load, of 1,000 less than half of one. Larger loads are told, and so are habits.""",
+    "feeder-15m": """\
+The same of quarter hours, in which a use weighs twice as much, and takes twice the noise: of 200
+homes that is less than five percent of the load, of 1,000 less than one.""",
 }
 
 
@@ -69,9 +77,9 @@ def preset(
     }
 
 
-def policy_toml(settings: Mapping[str, Any]) -> str:
-    """The settings as `[[policy]]`."""
-    return "\n".join(["[[policy]]", 'name = "chosen"', *_lines(settings)])
+def policy_toml(settings: Mapping[str, Any], table: str = "policy") -> str:
+    """The settings as `[[policy]]`, or another table."""
+    return "\n".join([f"[[{table}]]", 'name = "chosen"', *_lines(settings)])
 
 
 def presets_toml(presets: Mapping[str, Mapping[str, Any]]) -> str:
@@ -84,6 +92,7 @@ def _preset(name: str, one: Mapping[str, Any]) -> str:
     return "\n".join(
         [
             f"[{name}]",
+            *([f"of = {_value(one['of'])}"] if "of" in one else []),
             f"hides = {_value(one['hides'])}",
             f'why = """\\\n{why}"""',
             f"\n[{name}.policy]",

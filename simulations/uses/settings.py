@@ -3,7 +3,9 @@
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from meteragent.config.presets import presets
 from meteragent.privacy.policy import Policy
+from meteragent.privacy.units import duration, watts
 from simulations.home.policies import HOUR, MINUTE, all_presets, plain, preset
 from simulations.kit.product import ENOUGH, FOR_EVER
 from simulations.kit.traces import DAY
@@ -11,9 +13,14 @@ from simulations.kit.traces import DAY
 QUARTER = 15 * MINUTE
 MONTH = 28 * DAY
 """The shortest there is, in which one event weighs most."""
-A_DAY_OF_QUARTERS = f"{Decimal(1) / (50 * 96):.9f}"
-"""The loss per watt of a quarter hour, where all of a day lose 1 at 50 W, as `appliances` does."""
-LENGTHS = {QUARTER: "15 min", HOUR: "1 h", DAY: "24 h", 7 * DAY: "7 d", MONTH: "a month"}
+LENGTHS = {
+    QUARTER: "15 min",
+    2 * QUARTER: "30 min",
+    HOUR: "1 h",
+    DAY: "24 h",
+    7 * DAY: "7 d",
+    MONTH: "a month",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +71,8 @@ def settings() -> list[Setting]:
         Setting("bill", bill(), registers=((7, 23), (23, 7))),
     ]
     drawn = [
-        Setting("", plain(QUARTER, "0.001"), feeder=True),
+        *(Setting(name, of_group(name), feeder=True) for name in presets("groups")),
         Setting("", plain(HOUR, "0.001"), feeder=True),
-        Setting("", plain(QUARTER, A_DAY_OF_QUARTERS), feeder=True),
         Setting("", plain(DAY, "0.00025"), feeder=True),
     ]
     return [*own, *drawn]
@@ -76,3 +82,10 @@ def bill() -> Policy:
     """The preset `bill`, its month as a window of four weeks."""
     month = replace(preset("bill"), calendar=None, size=MONTH, hop=MONTH, horizon=MONTH)
     return replace(month, budget=ENOUGH, idle=FOR_EVER)
+
+
+def of_group(name: str) -> Policy:
+    """What a preset of groups promises each home, as a policy of it."""
+    asked = presets("groups")[name].policy
+    loss = Decimal(asked["epsilon"]) / watts("radius", asked["radius"])
+    return plain(duration("window", asked["window"]), f"{loss:f}")

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from meteragent.commands.explain import explanations
 from meteragent.config import Config, from_document
+from meteragent.config.presets import presets
 from meteragent.errors import ConfigRefused
-from meteragent.privacy.group import GroupPolicy, any_policy_of
+from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.members import Membership
+from meteragent.privacy.published import policy_of
 
 DAY, QUARTER = 86_400_000, 900_000
 GROUP: dict[str, Any] = {
@@ -49,7 +52,7 @@ def test_a_group_is_a_policy_of_the_panes_of_its_homes() -> None:
     assert (policy.interval, policy.slots, policy.presence) == (QUARTER, 4, "private")
     assert (policy.home.interval, policy.home.slots) == (60_000, 15)
     assert (policy.homes.least, int(policy.home.domain.minimum)) == (5, -10_000)
-    assert any_policy_of(policy.document()) == policy
+    assert policy_of(policy.document()) == policy
 
 
 def test_layers_are_as_many_as_make_up_the_range_of_a_home_and_cost_as_one() -> None:
@@ -58,7 +61,7 @@ def test_layers_are_as_many_as_make_up_the_range_of_a_home_and_cost_as_one() -> 
     policy = one.policy
     assert [q.query.outputs(1) for q in policy.questions] == [1, 48, 12]
     assert policy.terms.price == sum(q.nano for q in policy.questions)
-    assert any_policy_of(policy.document()) == policy
+    assert policy_of(policy.document()) == policy
     [little] = refused(group=[ALONE | asked | {"budget": "2"}])
     assert little == 'group[0].budget: does not cover one window; write at least "3"'
 
@@ -73,13 +76,39 @@ def test_meters_have_no_layers() -> None:
     )
 
 
+@pytest.mark.parametrize(("name", "windows"), [("feeder", 48), ("feeder-15m", 96)])
+def test_a_preset_is_all_that_a_group_needs(name: str, windows: int) -> None:
+    told = config(group=[{"name": "street", "preset": name}])
+    [one] = told.groups
+    assert one.policy.budget // one.policy.terms.price >= windows == one.policy.terms.per_horizon
+    assert one.policy.homes.interval == 60_000
+    changed = config(group=[{"name": "street", "preset": name, "interval": "5m"}])
+    assert changed.groups[0].policy.homes.interval == 300_000
+    [explained] = explanations(told)
+    assert explained.choice is not None
+    assert explained.choice.changed == ()
+    assert f"--hide {name}`" in explained.choice.evidence
+    [kettle] = [load for load in explained.loads if load.load == "kettle"]
+    stated = float(presets("groups")[name].evidence.success)
+    assert stated - 1e-4 < kettle.right.once <= stated < 0.54
+    [explained] = explanations(changed)
+    assert explained.choice is not None
+    assert explained.choice.changed == ("interval",)
+
+
+def test_presets_of_groups_are_not_for_meters() -> None:
+    [problem] = refused(policy=[{"name": "homes", "preset": "feeder"}])
+    assert problem.startswith("policy[0].preset: is no preset; write one of")
+    assert "feeder" not in problem
+
+
 @pytest.mark.parametrize("window", ["day", "week", "month"])
 def test_windows_may_be_those_of_a_calendar(window: str) -> None:
     [one] = config(
         group=[ALONE | {"window": window, "timezone": "Europe/Paris", "horizon": "40d"}]
     ).groups
     assert one.policy.interval == QUARTER
-    assert any_policy_of(one.policy.document()) == one.policy
+    assert policy_of(one.policy.document()) == one.policy
 
 
 def test_what_says_that_it_is_a_group_changes_its_noise() -> None:
@@ -141,7 +170,10 @@ def test_what_says_that_it_is_a_group_changes_its_noise() -> None:
             {"queries": ["layers(500W)"], "window": "15m", "minimum": "1kW"},
             "group[0].minimum: is above 0 W, and layers are not; leave it out",
         ),
-        ({"preset": "presence"}, "group[0].preset: is not for groups; leave it out"),
+        (
+            {"preset": "presence"},
+            'group[0].preset: is no preset; write one of "feeder", "feeder-15m"',
+        ),
         ({"min_coverage": "0.5"}, "group[0].min_coverage: is not for groups; leave it out"),
         ({"presence": "public"}, 'group[0].presence: is not one of them; write one of "private"'),
         ({"min_homes": 0}, "group[0].min_homes: "),

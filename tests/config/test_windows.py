@@ -10,12 +10,14 @@ from jsonschema import Draft202012Validator
 
 from meteragent.formats.schema import policy_schema
 from meteragent.privacy.calendar import UNITS, CalendarWindows
-from meteragent.privacy.policy import Policy, policy_of
+from meteragent.privacy.published import policy_of
 from tests.config.test_config import one_policy, read, refusals
 from tests.given import DAY, HOUR
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from meteragent.privacy.policy import Policy
 
 PARIS = {"timezone": '"Europe/Paris"', "interval": '"15m"', "horizon": '"40d"'}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -18,10 +18,13 @@ from meteragent.explain.accounts import Shelf, Statement, accounts, dearest, sta
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.ledger import NEVER, Ledger
-from meteragent.privacy.policy import Policy, policy_of
+from meteragent.privacy.published import policy_of
 from meteragent.privacy.question import question
 from tests import given as kit
 from tests.given import HOUR, MINUTE, written
+
+if TYPE_CHECKING:
+    from meteragent.privacy.policy import Policy
 
 
 def statement(shelves: list[Shelf], meter: str, record: bytes) -> Statement:

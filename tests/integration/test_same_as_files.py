@@ -12,6 +12,7 @@ from collections import defaultdict
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
@@ -22,8 +23,12 @@ from meteragent.config import Config, load
 from meteragent.kafka.agent import Agent
 from meteragent.stream.homes import Homes
 from tests.files.given import CONFIGURATION, SHARED, lively, write_key
+from tests.files.test_tiers import TIERS
 from tests.given import DAY
 from tests.integration.test_topics import alter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 pytestmark = pytest.mark.integration
 
@@ -57,18 +62,20 @@ Published = dict[tuple[int, str], list[tuple[int, bytes]]]
 """Partition and policy -> releases, in their order, with the ends of their windows."""
 
 
-def through_files(partitions: int, lines: list[bytes]) -> Published:
+def through_files(partitions: int, lines: list[bytes], tiers: Sequence[str]) -> Published:
     """All releases of a file for each partition, with one ledger."""
     read: Published = defaultdict(list)
     for number in range(partitions):
         mine = [line for line in lines if partition_of(line, partitions) == number]
         Path(f"{number}.jsonl").write_bytes(b"\n".join(mine))
-        out = f"{number}.out"
+        out, copies = f"{number}.out", [f"{number}.{tier}" for tier in tiers]
         files = [f"{number}.jsonl", "-o", out, "--ledger", "spend.db"]
+        files += (f"--tier={tier}={copy}" for tier, copy in zip(tiers, copies, strict=True))
         assert main(["sanitize", *files, "-c", "agent.toml"]) == Exit.OK
-        for text in Path(out).read_bytes().splitlines():
-            told = json.loads(text)
-            read[number, told["policy"]].append((told["window_end"], text))
+        for name in (out, *copies):
+            for text in Path(name).read_bytes().splitlines():
+                told = json.loads(text)
+                read[number, told["policy"]].append((told["window_end"], text))
     return read
 
 
@@ -108,7 +115,8 @@ async def through_kafka(
 
 
 @pytest.mark.parametrize(
-    ("partitions", "tables"), [(1, CONFIGURATION), (3, CONFIGURATION), (2, SHARED)]
+    ("partitions", "tables"),
+    [(1, CONFIGURATION), (3, CONFIGURATION), (2, SHARED), (4, CONFIGURATION + TIERS)],
 )
 def test_files_give_what_kafka_gives(
     kafka: str, partitions: int, tables: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -119,7 +127,8 @@ def test_files_give_what_kafka_gives(
     text = configured(kafka, name, tables).replace("{research}", f"{name}.research")
     (tmp_path / "agent.toml").write_text(text)
     lines = [line for line in lively(LINES, seed=partitions).splitlines() if line]
-    expected = through_files(partitions, lines)
+    tiers = ("research", "public") if tables.endswith(TIERS) else ()
+    expected = through_files(partitions, lines, tiers)
     create = ["topics", "create", "-c", "agent.toml", "--partitions", str(partitions)]
     assert main(create) == Exit.OK
 

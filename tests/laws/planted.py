@@ -18,10 +18,10 @@ from meteragent.explain.guarantee import Guarantee
 from meteragent.formats.encoder import Encoder
 from meteragent.kafka import intake
 from meteragent.kafka.unpack import Unpacker
+from meteragent.privacy.agreement import Agreement
 from meteragent.privacy.entropy import Entropy
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import NAMED, READINGS, Query
-from meteragent.privacy.release import Releaser
 from meteragent.stream import branch as branches
 from meteragent.stream import folds
 from meteragent.stream.branch import Branch
@@ -95,12 +95,12 @@ def draws_anew(patch: pytest.MonkeyPatch) -> None:
 
 
 def orders_what_is_not_granted(patch: pytest.MonkeyPatch) -> None:
-    true = Releaser._agree
+    true = Agreement.agree
 
-    def agree(releaser: Releaser, released: Integers, granted: Integers) -> None:
-        true(releaser, released, np.full_like(granted, len(releaser._queries)))
+    def agree(orders: Agreement, released: Integers, granted: Integers) -> None:
+        true(orders, released, np.full_like(granted, len(orders._queries)))
 
-    patch.setattr(Releaser, "_agree", agree)
+    patch.setattr(Agreement, "agree", agree)
 
 
 # In what is paid for, rejected, withheld.

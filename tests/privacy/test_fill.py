@@ -14,7 +14,7 @@ from meteragent.errors import InvalidSetting
 from meteragent.privacy.domain import ABSENT
 from meteragent.privacy.fill import carried
 from meteragent.privacy.mechanism import matrix
-from meteragent.privacy.policy import policy_of
+from meteragent.privacy.published import policy_of
 from meteragent.privacy.query import NAMED, Query, answer, query
 from tests.given import SECOND, policy
 from tests.laws.lawful import broken_laws, pairs_of_windows

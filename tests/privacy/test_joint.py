@@ -14,7 +14,7 @@ from meteragent.errors import InvalidSetting
 from meteragent.privacy import joint
 from meteragent.privacy.entropy import tag
 from meteragent.privacy.joint import JointGeometric
-from meteragent.privacy.policy import policy_of
+from meteragent.privacy.published import policy_of
 from meteragent.privacy.question import question
 from meteragent.privacy.release import Releaser
 from meteragent.privacy.thresholds import BELOW_FIRST

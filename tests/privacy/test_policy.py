@@ -7,7 +7,7 @@ import pytest
 
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.policy import policy_of
+from meteragent.privacy.published import policy_of
 from meteragent.privacy.query import query
 from meteragent.privacy.question import question
 from tests.given import DAY, HOUR, MINUTE, SECOND, policy

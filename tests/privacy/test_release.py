@@ -10,7 +10,8 @@ from meteragent.privacy.domain import ABSENT, Domain
 from meteragent.privacy.entropy import Entropy
 from meteragent.privacy.query import Sums
 from meteragent.privacy.question import question
-from meteragent.privacy.release import Releaser, _WordsOf
+from meteragent.privacy.release import Releaser
+from meteragent.privacy.thresholds import WordsOf
 from tests.given import KEY, policy
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def test_some_columns_of_words_read_on_in_their_own_rows() -> None:
     entropy = Entropy(KEY, bytes(16))
     heard = np.array([2, 1])
     words = entropy.words(np.zeros((2, 16), np.uint8), np.array([0, 60]), heard, answers, 3)
-    some = _WordsOf(words, np.array([0, 2]))
+    some = WordsOf(words, np.array([0, 2]))
     np.testing.assert_array_equal(some.first, words.first[:, [0, 2]])
     for window in range(2):
         assert some.further(window, 1, 1) == words.further(window, 2, 1)

@@ -46,11 +46,12 @@ _POLICY = {
 }
 _Settings = dict[str, object]
 _SHARED: _Settings = {"share": "3", "budget": None, "horizon": None}
+_TIERS = [{"name": "research", "epsilon": "0.5"}, {"name": "public", "epsilon": "0.1"}]
 _POLICIES: tuple[tuple[_Settings, ...], ...] = (
     ({},),
     ({"hop": "10s", "budget": "4"},),
     ({"presence": "private"},),
-    ({"queries": ["avg", "max"], "on_exhausted": "partial"},),
+    ({"queries": ["avg", "max"], "on_exhausted": "partial", "tier": _TIERS},),
     (_SHARED, {**_SHARED, "name": "other", "window": "40s", "queries": ["max"], "output": "other"}),
 )
 """Those of a world; several have a `[budget]` in common."""
@@ -172,11 +173,11 @@ def expected(world: World) -> Expected:
             readings = decoder.decode([record.value], [offset], [record.written])
             steps += [*pipeline.feed(readings)]
         for step in [*steps, *pipeline.tick(world.end)]:
-            decided = step.releases
-            policy = decided.policy.id
-            meters, starts = decided.meters, decided.starts.tolist()
-            windows = [(policy, meter, start) for meter, start in zip(meters, starts, strict=True)]
-            expected.releases |= zip(windows, encoder.encode(decided), strict=True)
+            for decided in (step.releases, *step.releases.tiers):
+                policy = decided.policy.id
+                told = zip(decided.meters, decided.starts.tolist(), strict=True)
+                windows = [(policy, meter, start) for meter, start in told]
+                expected.releases |= zip(windows, encoder.encode(decided), strict=True)
         rejects = pipeline.counts.rejects
         expected.rejects += [(partition, r.offset, r.reason.value) for r in rejects]
     return expected

@@ -11,8 +11,9 @@ import pytest
 
 from meteragent.errors import InvalidSetting, LedgerDamaged
 from meteragent.privacy.domain import Domain
-from meteragent.privacy.group import GroupPolicy, PerHome, any_policy_of
+from meteragent.privacy.group import GroupPolicy, PerHome
 from meteragent.privacy.members import ALWAYS, Membership
+from meteragent.privacy.published import policy_of
 from meteragent.privacy.question import question
 from meteragent.stream.group_pipeline import GroupPipeline
 from meteragent.stream.meters import AssignedGroups
@@ -67,7 +68,7 @@ def test_what_no_group_can_be_is_refused(change: dict[str, Any], field: str) -> 
 
 def test_documents_of_meters_and_of_groups_are_read_alike() -> None:
     for one in (policy(), FEEDERS):
-        assert any_policy_of(one.document()) == one
+        assert policy_of(one.document()) == one
 
 
 def test_what_is_held_is_that_of_groups() -> None:

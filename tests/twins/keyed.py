@@ -12,11 +12,17 @@ if TYPE_CHECKING:
 
 
 def words(
-    key: bytes, policy: bytes, meter_id: str, start: int, heard: int, answers: Sequence[int]
+    key: bytes,
+    policy: bytes,
+    meter_id: str,
+    start: int,
+    heard: int,
+    answers: Sequence[int],
+    kind: bytes = b"m",
 ) -> Iterator[int]:
     """The endless words of one window, from the wire form in `entropy`'s docstring."""
     tag = hashlib.blake2b(meter_id.encode("utf-8"), digest_size=16).digest()
-    message = b"m" + tag + struct.pack(f"<qq{len(answers)}q", start, heard, *answers)
+    message = kind + tag + struct.pack(f"<qq{len(answers)}q", start, heard, *answers)
     block = 0
     while True:
         salt = struct.pack("<QQ", block, 0)

@@ -1,0 +1,125 @@
+"""The `[[policy.tier]]` tables: noisier copies of a policy's releases, for other audiences."""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BeforeValidator
+
+from meteragent.config.fields import (
+    Exact,
+    Settings,
+    TierName,
+    TopicName,
+    found_by,
+    refuse,
+    setting,
+)
+from meteragent.errors import InvalidSetting
+from meteragent.explain.guarantee import Guarantee
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.question import per_watt
+from meteragent.privacy.tiers import tier_of
+from meteragent.stream.releases import tier_name
+
+if TYPE_CHECKING:
+    from meteragent.config.policy import PolicySettings
+
+
+class TierSettings(Settings):
+    """A noisier copy of a policy's releases for another audience, or of a `[[group]]`'s, as
+    `[[group.tier]]`. It is made of the very draws of the first, so it costs nothing more: who has
+    both knows no more than who has the first, and who has the copy alone no more than its own
+    `epsilon` says. Several tiers stand in falling order of `epsilon`; each is made of that before
+    it, so that no audiences together know more than the one that is told most. Each has an output
+    of its own; of files `sanitize --tier NAME=FILE` names it.
+    """  # noqa: D205 - the reference shows it whole
+
+    name: TierName = setting("What people call it.", '"research"')
+    epsilon: Exact = setting(
+        "The loss of one answer as this audience sees it, at the policy's `radius`: smaller than "
+        "that of each answer of the policy.",
+        '"0.1"',
+    )
+    output: TopicName | None = setting(
+        "The topic for these releases; by default that of the policy's, a dot and the name.",
+        '"meter.sanitized.research"',
+        default=None,
+    )
+
+
+def _tables(given: object) -> object:
+    if not isinstance(given, list | tuple):
+        raise InvalidSetting("tier", "is no list of tables", "write [[policy.tier]]")
+    return given
+
+
+Tiers = Annotated[tuple[TierSettings, ...], BeforeValidator(_tables)]
+
+
+def tiers_of(policy: Policy, tiers: Iterable[TierSettings], radius: Decimal) -> tuple[Policy, ...]:
+    """What is released of each tier. BadSetting: some are no copies."""
+    made: list[Policy] = []
+    for at, tier in enumerate(tiers):
+        above = made[-1] if made else policy
+
+        def make(above: Policy = above, tier: TierSettings = tier) -> None:
+            loss = per_watt("epsilon", tier.epsilon, radius)
+            made.append(tier_of(above, tier.name, loss))
+
+        refuse(
+            [
+                InvalidSetting(
+                    error.field if error.field == "noise" else f"tier[{at}].{error.field}",
+                    error.problem,
+                    error.instead,
+                )
+                for error in found_by(make)
+            ]
+        )
+    return tuple(made)
+
+
+def promised(
+    policy: str, tiers: Iterable[TierSettings], made: Iterable[Policy], radius: Decimal
+) -> tuple[Guarantee, ...]:
+    """What is promised of those who are told of each tier of the policy of this name."""
+    return tuple(
+        Guarantee(tier_name(policy, tier.name), its, radius)
+        for tier, its in zip(tiers, made, strict=True)
+    )
+
+
+def called_alike(tiers: tuple[TierSettings, ...]) -> Iterator[InvalidSetting]:
+    """Tiers of one policy that have one name."""
+    names = [tier.name for tier in tiers]
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            problem = f"is that of tier[{names.index(name)}] too"
+            yield InvalidSetting(f"tier[{at}].name", problem, "write another one")
+
+
+def astray(
+    policies: Sequence["PolicySettings"], outputs: Mapping[str, str], taken: Container[str]
+) -> Iterator[InvalidSetting]:
+    """Tiers that would go where other things are, or where more is told than is to be known there.
+
+    `outputs` are the topics of policies by their names, and of tiers behind those of policies.
+    """
+    of_policies = {outputs[policy.name] for policy in policies}
+    for at, policy in enumerate(policies):
+        before: set[str] = set()
+        for nth, tier in enumerate(policy.tier):
+            topic = outputs[tier_name(policy.name, tier.name)]
+            if topic in taken or topic in of_policies or topic in before:
+                yield InvalidSetting(
+                    f"policy[{at}].tier[{nth}].output",
+                    "is the topic of another stream",
+                    "write another one",
+                )
+            before.add(topic)
+
+
+def topic_of(tier: TierSettings, first: str) -> str:
+    """Where its releases go, if the policy's go to this one."""
+    return tier.output or f"{first}.{tier.name}"
