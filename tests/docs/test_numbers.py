@@ -65,8 +65,6 @@ def of_promise() -> Iterable[str]:
         yield f"{found('utility')['energy'][f'preset {hide}']['homes_for_1_percent']:,}"
     told = found("choose-bill")
     yield from (percent(one["success"]) for one in (*told["verdicts"], *told["habits"]))
-    means = [one["mean_watts"] for one in found("utility")["energy"].values()]
-    yield f"{means[0]:.0f}"
     yield "100"
 
 

@@ -115,7 +115,7 @@ def test_the_promise_in_full_quotes_the_results() -> None:
     assert f"within {100 * chosen['month_error']:.2f} % in 95 % of months" in told
     energy = results("utility")["results"]["energy"]
     homes = [energy[f"preset {hide}"]["homes_for_1_percent"] for hide in YARDSTICKS]
-    assert f"that of {homes[0]} simulated homes together (of 614 W each) is within 1 %" in told
+    assert f"that of {homes[0]} such homes together is within 1 %" in told
     assert f"that of {homes[1]} under `appliances` and of {homes[2]:,} under `presence`" in told
     least = min(bill["worst"]["success"] for bill in results("choose-presence")["results"]["bills"])
     assert f"`presence`, in {least:.0%} of all".replace("%", " %") in told

@@ -88,8 +88,10 @@ def test_registers_split_a_day(street: Street) -> None:
     assert by_time.policy.size == MONTH == DAYS * DAY
 
 
-def test_every_preset_of_homes_has_its_column() -> None:
-    assert {*presets()} <= {one.name for one in settings()}
+def test_every_preset_has_its_column() -> None:
+    own = {one.name for one in settings() if not one.feeder}
+    assert own - {""} == {*presets()}
+    assert {*presets("groups")} <= {one.name for one in settings() if one.feeder}
 
 
 def test_a_quick_run_says_the_same_twice(tmp_path: Path) -> None:
@@ -115,6 +117,8 @@ def test_presets_keep_what_they_are_for() -> None:
         "`appliances`": SECRETS[:3],
         "`presence`": SECRETS[:4],
         "`bill`": SECRETS[:2],
+        "`feeder`": SECRETS[:3],
+        "`feeder-15m`": SECRETS[:3],
     }
     for label, secrets in hidden.items():
         assert all(told[label][one.name]["kept"] for one in secrets), label
@@ -124,5 +128,7 @@ def test_a_bill_serves_bills_and_a_feeder_what_feeders_are_for() -> None:
     used = {one["label"]: one["used"] for one in FOUND["settings"]}
     assert used["`bill`"]["a home's month"]["works"]
     assert used["`bill` by day and night"]["a home's bill by day and night"]["works"]
-    for name in ("a feeder's load, window by window", "a feeder's next day, by the hour"):
+    for name in ("a feeder's load, window by window", "a feeder's peak of the month"):
         assert used["feeder, 1 h, 1 kW"][name]["works"]
+    for label in ("`feeder`", "`feeder-15m`"):
+        assert used[label]["a feeder's next day, by the hour"]["works"]
