@@ -42,7 +42,7 @@ answers of a day lose 1 at the radius; beside an even split, and one longer wind
 |---|---|---|---|---|---|---|
 """
 FREE = """
-What the other way round costs nothing: agreeing with their order takes 7 to 28 % off the error of
+What the other way round costs nothing: agreeing with their order takes 8 to 29 % off the error of
 several percentiles of a window, and smoothing helps where noise is larger than what it hides; it
 never helps what is added up (`python -m simulations.noise`).
 """

@@ -105,6 +105,13 @@ def test_the_page_is_that_of_the_results_that_are_kept() -> None:
     assert not kept["quick"]
 
 
+def test_what_order_takes_off_is_that_of_the_results() -> None:
+    kept = json.loads((RESULTS / "noise.json").read_text("utf-8"))["results"]["errors"].values()
+    gains = [one["gain"] for trace in kept for kinds in trace.values() for one in kinds.values()]
+    said = f"takes {100 * min(gains):.0f} to {100 * max(gains):.0f} % off"
+    assert said in (RESULTS / "compare.md").read_text("utf-8")
+
+
 def test_no_spending_that_follows_readings_is_as_good_as_a_longer_window() -> None:
     kept = json.loads((RESULTS / "compare.json").read_text("utf-8"))["results"]
     for errors in kept["adaptive"]["errors"].values():

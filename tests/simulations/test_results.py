@@ -80,7 +80,11 @@ def test_attacks_are_strong_on_clean_data() -> None:
 
 
 def test_the_yardstick_of_the_design_is_reproduced() -> None:
-    """Correlation with real chunks: as printed in the design, give or take what windows differ."""
+    """Correlation with real chunks: as printed in the design, of 936 of them.
+
+    Both are shares of that many draws: they may differ by three standard errors, and the last
+    printed digit.
+    """
     printed = {
         2: {"0.5": 1.0, "0.1": 0.96, "0.05": 0.59, "0.01": 0.01},
         10: {"0.5": 1.0, "0.1": 0.27, "0.05": 0.05, "0.01": 0.0},
@@ -88,7 +92,8 @@ def test_the_yardstick_of_the_design_is_reproduced() -> None:
     }
     for row in results("tv")["results"]["real"]["correlation"]:
         told = printed[row["window_seconds"]][row["epsilon_per_watt"]]
-        assert row["top1"]["share"] == pytest.approx(told, abs=0.03)
+        margin = 3 * (2 * told * (1 - told) / 936) ** 0.5 + 0.01
+        assert row["top1"]["share"] == pytest.approx(told, abs=margin)
 
 
 def test_the_promise_in_full_quotes_the_results() -> None:
