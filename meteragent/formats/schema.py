@@ -34,7 +34,11 @@ _CHARGE = {"anyOf": [_QUERY, {"const": JOINT}]}
 _DECIMAL = {"type": "string", "pattern": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"}
 _POSITIVE = {"type": "string", "pattern": r"^(0|[1-9][0-9]*)(\.[0-9]+)?$"}
 _POLICY_ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
-_TIER = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*$"}
+_TIER = {
+    "type": "string",
+    "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*$",
+    "description": "The name of a tier, which is told noisier copies of a policy's releases.",
+}
 _TIME = {"type": "integer", "description": "Milliseconds since 1970-01-01T00:00:00Z."}
 _INSTANT = {"type": "integer"}
 _SPAN = {"type": "integer", "minimum": 1, "description": "Milliseconds."}
@@ -158,8 +162,7 @@ def release_schema() -> Schema:
         "unbiased": _ANSWERS | {"description": "Right on average: for sums and long-run means."},
         "unit": {"const": "W"},
         "policy": _POLICY_ID,
-        "tier": _TIER
-        | {"description": "Of which tier of a policy: a noisier copy, whose policy is its own."},
+        "tier": _TIER,
         "epsilon": {
             "type": "object",
             "description": "The loss per watt of each answer (of each slot's, for the list of "
