@@ -57,6 +57,9 @@ _LENGTHS = ("size_ms", "hop_ms")
 _ZONED = ("window", "timezone", "utc_offsets_ms")
 """What says of a policy which windows there are: these, or those."""
 
+_NOT_ALWAYS = {"meter_id", "group_id", "homes", "tier", "withheld", "readings", "slots"}
+"""Of a release."""
+
 _SELDOM: Schema = {
     "readings": {"enum": ["exact", "none"], "description": "If absent: in classes."},
     "resolution": _POSITIVE
@@ -178,8 +181,7 @@ def release_schema() -> Schema:
         },
         "slots": _COUNT | {"minimum": 1},
     }
-    whose = {"meter_id", "group_id", "homes", "tier"}
-    schema = object_of(properties, optional={"withheld", "readings", "slots", *whose})
+    schema = object_of(properties, optional=_NOT_ALWAYS)
     schema["oneOf"] = [{"required": ["meter_id"]}, {"required": ["group_id", "homes"]}]
     some, none = {"minProperties": 1}, {"maxProperties": 0}
     schema["dependentRequired"] = {"readings": ["slots"], "slots": ["readings"]}
