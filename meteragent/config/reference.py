@@ -89,11 +89,15 @@ def _rows(path: Path, table: type[Settings]) -> str:
     rows += [
         _row((*path, name), field)
         for name, field in table.model_fields.items()
-        if not (
-            table_in(field.annotation) and not field.is_required() and field.default in ({}, ())
-        )
+        if not _is_told_apart(field)
     ]
     return "\n".join(rows)
+
+
+def _is_told_apart(field: FieldInfo) -> bool:
+    """Whether it is a table that has a heading of its own."""
+    empty = not field.is_required() and field.default in ({}, ())
+    return empty and table_in(field.annotation) is not None
 
 
 def _row(path: Path, field: FieldInfo) -> str:
