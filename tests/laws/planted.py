@@ -172,7 +172,7 @@ def tells_content_by(way: str) -> Plant:
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         seen = _look(patch)
-        position, accounts, decided = Pipeline.position, Cohort._accounts, intake._decided
+        position, accounts, decided = Pipeline.position, Cohort.accounts, intake._decided
         mistakes: dict[str, tuple[object, str, Callable[..., Any]]] = {
             "position": (
                 Pipeline,
