@@ -181,7 +181,7 @@ def tells_content_by(way: str) -> Plant:
             ),
             "ledger": (
                 Cohort,
-                "_accounts",
+                "accounts",
                 lambda *given: [(m, a + bytes(seen)) for m, a in accounts(*given)],
             ),
             "events": (
