@@ -4,5 +4,6 @@ parser, arguments    what can be said to the program
 check, explain, ledger, run, sanitize, topics    what is done every day
 completion, config, convert, init, inspect, key, schema    the other commands
 settings    what is released, as a command is told
+tiers       where noisier copies of it go
 exit_codes, layout    how a command ends, and how its words fit a terminal
 """

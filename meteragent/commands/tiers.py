@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from meteragent.errors import ConfigRefused, InvalidSetting
-from meteragent.files.outputs import Copy
+from meteragent.files.outputs import Place
 from meteragent.files.sink import File
 from meteragent.formats.forms import ReleaseEncoder
 from meteragent.privacy.policy import Policy
@@ -34,7 +34,7 @@ def copies(
     released: Sequence[Assigned],
     opened: Callable[[Path], File],
     encoder: Callable[[Sequence[Policy]], ReleaseEncoder],
-) -> dict[str, Copy]:
+) -> dict[str, Place]:
     """Where those of each tier go, and who writes them.
 
     ConfigRefused: a tier has no file, for what is released once is never released again; or a file
@@ -49,7 +49,7 @@ def copies(
         if name not in tiers:
             known = ", ".join(tiers) or "none is written in what is released here"
             raise _refused("names a tier that there is not", f"known are: {known}")
-    return {name: Copy(opened(files[name]), encoder(its)) for name, its in tiers.items()}
+    return {name: Place(opened(files[name]), encoder(its)) for name, its in tiers.items()}
 
 
 def _by_name(released: Iterable[Assigned]) -> dict[str, list[Policy]]:

@@ -3,11 +3,14 @@
 fields      the kinds of values, each read strictly
 secretfile, secrets, keyfile    files that only their owner may read
 zones, windows    from when to when windows last: durations, or what clocks show
+amount      what all answers of a horizon may lose
+tier        noisier copies of what a policy releases, for other audiences
 queries, policy, presets    what is released of which meters, and what somebody wants to hide
 choice      what of a policy is its preset's
 group       what is released of groups of homes, and what homes reserve for it
 budget      the account of a meter that has several policies
 input, recipes    how readings are written, and known formats by name
+watch       the status page and the log
 kafka, model    all the other settings, and the whole
 tree        tables and settings, found by walking the models
 problems, load    TOML and environment -> `Config`, or every problem at once

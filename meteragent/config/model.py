@@ -253,7 +253,7 @@ class Config(Settings):
             )
             for i, policy in enumerate(self.policy)
             if policy.output in taken
-        ] + [*astray(self.policy, self.outputs, taken)]
+        ] + [*astray({p.name: p.tier for p in self.policy}, self.outputs, taken)]
 
     def _spelled_otherwise(self) -> list[InvalidSetting]:
         return [

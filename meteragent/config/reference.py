@@ -12,6 +12,7 @@ from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import Preset, presets
 from meteragent.config.queries import AskedQuery
 from meteragent.config.recipes import Recipe, recipes
+from meteragent.config.tier import TierSettings
 from meteragent.config.tree import Path, is_secret, table_in, tables, variable
 
 _INTRODUCTION = f"""
@@ -79,7 +80,8 @@ def _heading(path: Path, table: type[Settings]) -> str:
     if table is AskedQuery:
         return "`queries` of a `[[policy]]`"
     name = ".".join(path)
-    return f"`[[{name}]]`" if table is PolicySettings else f"`[{name}]`"
+    listed = issubclass(table, PolicySettings | TierSettings)
+    return f"`[[{name}]]`" if listed else f"`[{name}]`"
 
 
 def _rows(path: Path, table: type[Settings]) -> str:
@@ -87,9 +89,15 @@ def _rows(path: Path, table: type[Settings]) -> str:
     rows += [
         _row((*path, name), field)
         for name, field in table.model_fields.items()
-        if not (table_in(field.annotation) and not field.is_required() and field.default == {})
+        if not _is_told_apart(field)
     ]
     return "\n".join(rows)
+
+
+def _is_told_apart(field: FieldInfo) -> bool:
+    """Whether it is a table that has a heading of its own."""
+    empty = not field.is_required() and field.default in ({}, ())
+    return empty and table_in(field.annotation) is not None
 
 
 def _row(path: Path, field: FieldInfo) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import BeforeValidator
 
@@ -21,9 +21,6 @@ from meteragent.privacy.policy import Policy
 from meteragent.privacy.question import per_watt
 from meteragent.privacy.tiers import tier_of
 from meteragent.stream.releases import tier_name
-
-if TYPE_CHECKING:
-    from meteragent.config.policy import PolicySettings
 
 
 class TierSettings(Settings):
@@ -100,17 +97,18 @@ def called_alike(tiers: tuple[TierSettings, ...]) -> Iterator[InvalidSetting]:
 
 
 def astray(
-    policies: Sequence["PolicySettings"], outputs: Mapping[str, str], taken: Container[str]
+    tables: Mapping[str, Sequence[TierSettings]], outputs: Mapping[str, str], taken: Container[str]
 ) -> Iterator[InvalidSetting]:
     """Tiers that would go where other things are, or where more is told than is to be known there.
 
-    `outputs` are the topics of policies by their names, and of tiers behind those of policies.
+    `tables` are the tiers of policies, by the names of these; `outputs` are the topics of policies
+    by their names too, and of tiers by theirs.
     """
-    of_policies = {outputs[policy.name] for policy in policies}
-    for at, policy in enumerate(policies):
+    of_policies = {outputs[policy] for policy in tables}
+    for at, (policy, tiers) in enumerate(tables.items()):
         before: set[str] = set()
-        for nth, tier in enumerate(policy.tier):
-            topic = outputs[tier_name(policy.name, tier.name)]
+        for nth, tier in enumerate(tiers):
+            topic = outputs[tier_name(policy, tier.name)]
             if topic in taken or topic in of_policies or topic in before:
                 yield InvalidSetting(
                     f"policy[{at}].tier[{nth}].output",

@@ -6,6 +6,7 @@ reader, bills    what a reader makes of releases for free: guesses, likelihoods,
 spread      what a reader makes of the layers of a group: homes above thresholds, quantiles
 loads       everyday loads, and how well all releases together can tell them
 advantage   how often the best attacker is right who holds several stories, exactly
+one_home    what one home's readings are to a group
 habits      the same of everyday loads, once and as habits
 document    what is said of a policy
 explain     a policy -> this document: numbers, and sentences that say what they mean

@@ -8,7 +8,7 @@ from meteragent.formats.forms import ReleaseEncoder
 from meteragent.stream.releases import Document, Releases
 
 
-class Copy(NamedTuple):
+class Place(NamedTuple):
     """Where copies of releases go, and who writes them."""
 
     sink: File
@@ -18,7 +18,7 @@ class Copy(NamedTuple):
 class Outputs:
     """All places that releases go to; what a tier is told is nowhere else."""
 
-    def __init__(self, sink: Sink, encoder: ReleaseEncoder, copies: Mapping[str, Copy]) -> None:
+    def __init__(self, sink: Sink, encoder: ReleaseEncoder, copies: Mapping[str, Place]) -> None:
         """`copies` are those of tiers, by their names."""
         self._places = {"": (sink, encoder), **copies}
 

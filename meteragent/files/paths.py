@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from meteragent.files.ledger import SqliteLedger
-from meteragent.files.outputs import Copy
+from meteragent.files.outputs import Place
 from meteragent.files.sink import File, Sink
 from meteragent.files.source import Source
 from meteragent.privacy.members import Membership
@@ -20,5 +20,5 @@ class Paths:
     ledger: SqliteLedger
     members: Sequence[Membership] = ()
     """Of groups, where these are released."""
-    copies: Mapping[str, Copy] = field(default_factory=dict)
+    copies: Mapping[str, Place] = field(default_factory=dict)
     """Where those of tiers go, by their names."""

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Iterable
-from itertools import repeat
+from itertools import chain, repeat
 
 from meteragent.formats.encoder import (
     Answers,
@@ -36,14 +36,9 @@ class CsvEncoder:
         together = any(policy.noise == JOINT for policy in policies)
         whose = dict.fromkeys(map(name_of, policies)) or ["meter_id"]
         about = _ABOUT_GROUPS if [*whose] == ["group_id"] else _ABOUT
-        tier = {name: None for policy in policies for name in tier_of(policy)}
-        self._columns = [
-            *whose,
-            *about,
-            *tier,
-            *answers,
-            *([f"{JOINT}{_EPSILON}"] if together else []),
-        ]
+        tier = dict.fromkeys(chain.from_iterable(map(tier_of, policies)))
+        last = [f"{JOINT}{_EPSILON}"] if together else []
+        self._columns = [*whose, *about, *tier, *answers, *last]
 
     @property
     def header(self) -> bytes:

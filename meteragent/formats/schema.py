@@ -34,7 +34,11 @@ _CHARGE = {"anyOf": [_QUERY, {"const": JOINT}]}
 _DECIMAL = {"type": "string", "pattern": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"}
 _POSITIVE = {"type": "string", "pattern": r"^(0|[1-9][0-9]*)(\.[0-9]+)?$"}
 _POLICY_ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
-_TIER = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*$"}
+_TIER = {
+    "type": "string",
+    "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*$",
+    "description": "The name of a tier, which is told noisier copies of a policy's releases.",
+}
 _TIME = {"type": "integer", "description": "Milliseconds since 1970-01-01T00:00:00Z."}
 _INSTANT = {"type": "integer"}
 _SPAN = {"type": "integer", "minimum": 1, "description": "Milliseconds."}
@@ -52,6 +56,9 @@ _ANSWERS: Schema = {
 _LENGTHS = ("size_ms", "hop_ms")
 _ZONED = ("window", "timezone", "utc_offsets_ms")
 """What says of a policy which windows there are: these, or those."""
+
+_NOT_ALWAYS = {"meter_id", "group_id", "homes", "tier", "withheld", "readings", "slots"}
+"""Of a release."""
 
 _SELDOM: Schema = {
     "readings": {"enum": ["exact", "none"], "description": "If absent: in classes."},
@@ -158,8 +165,7 @@ def release_schema() -> Schema:
         "unbiased": _ANSWERS | {"description": "Right on average: for sums and long-run means."},
         "unit": {"const": "W"},
         "policy": _POLICY_ID,
-        "tier": _TIER
-        | {"description": "Of which tier of a policy: a noisier copy, whose policy is its own."},
+        "tier": _TIER,
         "epsilon": {
             "type": "object",
             "description": "The loss per watt of each answer (of each slot's, for the list of "
@@ -175,8 +181,7 @@ def release_schema() -> Schema:
         },
         "slots": _COUNT | {"minimum": 1},
     }
-    whose = {"meter_id", "group_id", "homes", "tier"}
-    schema = object_of(properties, optional={"withheld", "readings", "slots", *whose})
+    schema = object_of(properties, optional=_NOT_ALWAYS)
     schema["oneOf"] = [{"required": ["meter_id"]}, {"required": ["group_id", "homes"]}]
     some, none = {"minProperties": 1}, {"maxProperties": 0}
     schema["dependentRequired"] = {"readings": ["slots"], "slots": ["readings"]}

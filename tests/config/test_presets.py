@@ -18,6 +18,7 @@ from meteragent.commands.arguments import CHOICES
 from meteragent.commands.exit_codes import Exit
 from meteragent.config import load
 from meteragent.config.choice import choice
+from meteragent.config.group import GroupSettings
 from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import Evidence, Preset, presets
 from meteragent.config.reference import reference
@@ -119,7 +120,10 @@ def test_slots_are_filled_if_both_settings_say_so(name: str) -> None:
 
 def test_the_names_are_those_of_the_file() -> None:
     named = get_args(get_args(PolicySettings.model_fields["preset"].annotation)[0])
-    assert list(named) == list(tomllib.loads(FILE.read_text())) == NAMES
+    groups = get_args(get_args(GroupSettings.model_fields["preset"].annotation)[0])
+    assert [*named, *groups] == list(tomllib.loads(FILE.read_text()))
+    assert list(named) == NAMES
+    assert list(groups) == list(presets("groups"))
     assert CHOICES["preset"] == named
 
 

@@ -262,6 +262,7 @@ _shtab_meteragent_sanitize_options=(
   "--ledger[accounts, as SQLite]:FILE:_files"
   "--rejects[where rejected lines stood, and why]:FILE:_files"
   "--groups[release the \[\[group\]\] tables of -c\: a CSV of meter_id, group_id (from, until)]:FILE:_files"
+  "*--tier[where the noisier copies of a \[\[policy.tier\]\] go\; may be repeated]:NAME=FILE:"
   "--follow[wait for more, until stopped]"
   "--by-meter[IN holds one meter after the other, not by time]"
   "--at-end[release the windows that are over, or keep them open for a file that grows]:at_end:(close keep)"
