@@ -180,7 +180,8 @@ class Config(Settings):
     def assigned(self) -> tuple[Assigned, ...]:
         """The policies by the prefix of the meters that they are for, the longest prefix first."""
         longest_first = sorted(self.policy, key=lambda p: len(p.match), reverse=True)
-        return tuple(Assigned(p.match, p.name, p.policy) for p in longest_first)
+        counts = self.input.kind == "register"
+        return tuple(Assigned(p.match, p.name, p.policy, counts) for p in longest_first)
 
     @cached_property
     def policies(self) -> tuple[Policy, ...]:

@@ -168,6 +168,11 @@ class Share:
         """The same for its open panes: no policy is called so."""
         return _mark(f"{self.name}\0open")
 
+    @property
+    def mark_of_last(self) -> int:
+        """The same for the last register of each meter."""
+        return _mark(f"{self.name}\0last")
+
 
 def _mark(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")

@@ -12,6 +12,7 @@ from meteragent.privacy.query import READINGS, Sums
 from meteragent.privacy.release import Releaser
 from meteragent.stream.closed import Closed
 from meteragent.stream.completed import completed
+from meteragent.stream.counters import HELD, Counters
 from meteragent.stream.fold_record import Folded, FoldShape
 from meteragent.stream.folds import Contents, Decided, Folds, some_of
 from meteragent.stream.meters import Assigned
@@ -39,11 +40,13 @@ class Branch:
         self.name = assigned.name
         self.policy = assigned.policy
         self.share = assigned.share
-        self.store = Store(self.policy, by_name)
+        self._counters = Counters(self.policy) if assigned.counts else None
+        self.store = Store(self.policy, by_name, self._counters)
         self.folds = Folds(self.policy)
         self.ledger = Ledger(self.policy.terms)
         self._releaser = Releaser(self.policy, key, self.kind)
         *_, self._of_open = shapes(assigned)
+        self._of_last = _of_last(assigned)
 
     def grow(self, rows: int) -> None:
         """Make room for at least this many meters."""
@@ -91,6 +94,22 @@ class Branch:
             panes = np.maximum(self.store.next[lost], self.policy.panes.newest(until))
             self.store.go_on(lost, panes)
 
+    def noted(self, rows: Integers) -> list[Folded]:
+        """What goes there too, where readings are registers: the last one of each row."""
+        if self._counters is None:
+            return []
+        return [Folded(self._of_last, self._counters.until(rows), self._counters.state(rows))]
+
+    def recall(self, rows: Integers, kept: list[Folded], alone: Mask) -> None:
+        """Go on counting from last registers that were noted; without one, there is a gap."""
+        mine = next((one for one in kept if one.shape == self._of_last), None)
+        if self._counters is None or mine is None:
+            return
+        known = alone & (mine.until != NEVER)
+        some = rows[known]
+        after = self._counters.take_over(some, mine.until[known], mine.state[known])
+        self.store.go_on(some, np.maximum(self.store.next[some], after))
+
     def carried(self, rows: Integers) -> Folded:
         """What goes there too, of rows with open panes that are not to be read again."""
         first, slots = self.store.next[rows], self.store.open_slots
@@ -109,7 +128,7 @@ class Branch:
         if mine.shape == self._of_open:
             some, state = rows[alone], mine.state[alone]
             first = self.policy.panes.newest(as_numbers(state[:, :_TIME], _INT64)[:, 0])
-            levels = as_numbers(state[:, _TIME:], self.policy.domain.dtype)
+            levels = as_numbers(state[:, _TIME:], self.store.shown.dtype)
             self.store.go_on(some, first)
             self.store.open_slots.take_over(some, first, levels)
             lost = ~alone
@@ -126,7 +145,8 @@ class Branch:
         """In arrays."""
         ledger = self.ledger
         account = ledger.buckets_kept * ledger.buckets.itemsize + ledger.head.itemsize * _COLUMNS
-        return self.store.open_slots.bytes_per_row + self.folds.bytes_per_row + account
+        open_panes = self.store.open_slots.bytes_per_row + self.store.shown.bytes_per_row
+        return open_panes + self.folds.bytes_per_row + account
 
     @property
     def nothing(self) -> Releases:
@@ -240,15 +260,23 @@ class Branch:
 
 
 def shapes(assigned: Assigned) -> list[FoldShape]:
-    """What may stand behind the account of a meter: open windows, if panes make them; open panes.
+    """What may stand behind the account of a meter: open windows, if panes make them; the last
+    register, if readings are such; open panes.
 
     In this order.
     """
     policy, share, folds = assigned.policy, assigned.share, Folds(assigned.policy)
     digest, count = folds.shape
-    levels = OpenSlots(policy).length * policy.domain.dtype.itemsize
+    kind = HELD if assigned.counts else policy.domain.dtype
+    levels = OpenSlots(policy).length * kind.itemsize
     of_open = FoldShape(share.mark_of_open, digest, _TIME + levels)
-    return [*([FoldShape(share.mark, digest, count)] if folds.several else []), of_open]
+    of_windows = [FoldShape(share.mark, digest, count)] if folds.several else []
+    return [*of_windows, *([_of_last(assigned)] if assigned.counts else []), of_open]
+
+
+def _of_last(assigned: Assigned) -> FoldShape:
+    """What stands there of a last register: whatever else of the policy may change."""
+    return FoldShape(assigned.share.mark_of_last, assigned.policy.interval, HELD.itemsize)
 
 
 def _held(contents: Levels | Sums) -> Integers:

@@ -80,6 +80,7 @@ class Cohort:
             alone = np.array([len(records[row]) == 1 for row in members])
             for branch in self.branches:
                 branch.unfold(rows, kept, known, alone, clock)
+                branch.recall(rows, kept, alone)
                 branch.reopen(rows, kept, alone)
 
     def holdings(self) -> list[Holding]:
@@ -104,6 +105,8 @@ class Cohort:
         changed = decided.rows[run_starts(decided.rows)]
         if branch.folds.several:
             changed = np.union1d(closed.panes.rows, changed)
+        if len(closed.noted):
+            changed = np.union1d(closed.noted, changed)
         if not len(changed):
             return None
         meters = [self.meters[row] for row in decided.rows.tolist()]
@@ -154,5 +157,6 @@ class Cohort:
     def _tails_with(self, rows: Integers, carried: list[Branch]) -> list[bytes]:
         """The same, where open panes are carried of these policies."""
         kept = [branch.kept(rows) for branch in self.branches if branch.folds.several]
+        kept += [one for branch in self.branches for one in branch.noted(rows)]
         kept += [branch.carried(rows) for branch in carried]
         return fold_record.dump(kept) if kept else []

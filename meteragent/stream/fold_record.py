@@ -1,17 +1,20 @@
 """Open windows as bytes, and back: what stands behind a meter's account in its ledger record.
 
-Little endian; nothing, where every policy of the meter has windows that are panes, and no pane is
-carried. Else
+Little endian; nothing, where every policy of the meter has windows that are panes, readings are no
+registers, and no pane is carried. Else
 
     magic    4 bytes   "fld1"
     count    uint16    how many pieces follow: one for each policy whose windows have several
-                       panes, and one for each whose open panes are carried for this meter
+                       panes, one for each where readings are registers, and one for each whose
+                       open panes are carried for this meter
     zero     uint16
 
 then of each, the same for all meters of a policy:
 
-    mark     uint64    of the policy's name: see `Share`; for open panes, its `mark_of_open`
-    digest   uint64    the first bytes of its digest, which says what is kept, and how
+    mark     uint64    of the policy's name: see `Share`; for open panes, its `mark_of_open`, and
+                       for last registers its `mark_of_last`
+    digest   uint64    the first bytes of its digest, which says what is kept, and how; for last
+                       registers, its interval
     bytes    uint64    how many of them
 
 and then what is kept, in the same order. Of windows:
@@ -20,11 +23,16 @@ and then what is kept, in the same order. Of windows:
     kept     bytes     counts of readings (int32), then sums (int64), minima and maxima of open
                        windows, a column each; or the slots of the last panes
 
+of last registers:
+
+    until    int64     when the slot begins that it stands in, in milliseconds; or never was any
+    shown    int64     what is held of it: see `counters`
+
 and of open panes:
 
     until    int64     none behind this time holds anything, in milliseconds
     first    int64     when the first begins that has not closed, in milliseconds
-    slots    bytes     from there on, as many as a row has: levels, or -1
+    slots    bytes     from there on, as many as a row has: levels, or registers, or -1
 
 A window of which a part was folded under another digest is lost: it is withheld, and said to be.
 """
@@ -94,7 +102,7 @@ def _length_before(record: bytes) -> int:
     if not record:
         return 0
     count = int.from_bytes(record[4:6], "little")
-    if record[:4] != OPEN_WINDOWS or record[6:8] != b"\0\0" or not 0 < count <= 2 * MOST_RINGS:
+    if record[:4] != OPEN_WINDOWS or record[6:8] != b"\0\0" or not 0 < count <= 3 * MOST_RINGS:
         raise LedgerDamaged("what stands behind an account is of no version that is known here")
     return _HEAD.itemsize + count * _SHAPE.itemsize
 

@@ -17,6 +17,8 @@ class Assigned:
     prefix: str
     name: str
     policy: Policy
+    counts: bool = False
+    """Whether its readings are those of registers: see `counters`."""
 
     @property
     def share(self) -> Share:
