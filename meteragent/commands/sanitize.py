@@ -140,6 +140,8 @@ def _hints(totals: Totals, *, by_meter: bool) -> Iterator[str]:
     if not totals.readings and totals.rejects:
         [(reason, _)] = totals.rejects.most_common(1)
         yield f"not one line was good; {_REMEDIES.get(reason, 'look at the first that is named')}"
+    if totals.unpaired * 2 > totals.readings:
+        yield "most registers have none in the slot before; is --interval the time between two?"
     if not totals.released and totals.withheld.keys() == {str(Withheld.COVERAGE)}:
         yield "no window held enough readings; is --interval the time between two of them?"
 

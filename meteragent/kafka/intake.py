@@ -163,6 +163,7 @@ class Intake:
                 counts.tally.accepted,
                 counts.tally.late,
                 counts.tally.duplicate,
+                counts.tally.unpaired,
                 Counter(reject.reason for reject in counts.rejects),
             )
         )

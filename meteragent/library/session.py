@@ -46,7 +46,7 @@ class Session:
             raise InvalidSetting("by_meter", problem, "sort the rows by time, and leave it out")
         self._longer, self._wall, self._policies = longer, wall, config.policies
         self._assigned = [
-            replace(one, policy=replace(one.policy, idle=one.policy.idle + longer))
+            replace(one, policy=replace(one.policy, idle=one.policy.idle + longer), counts=False)
             for one in config.assigned
         ]
         self.kinds: dict[str, CellKind] = columns_of(config.policies)

@@ -9,6 +9,8 @@ open_slots  the slots of open panes
 strips      slots laid out straight, out of which panes are cut
 order       in which order closed windows leave, whatever batches they came in
 closed      what becomes of readings, and which panes have closed
+shown       what meters show: power, or something that becomes it
+counters    registers, which become the power between them
 panes       when panes close: the theory, and all the rules
 grain       what is folded: readings, or averages of parts
 pieces      which panes are pieces of which windows, and numbers as bytes

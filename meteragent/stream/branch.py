@@ -260,10 +260,9 @@ class Branch:
 
 
 def shapes(assigned: Assigned) -> list[FoldShape]:
-    """What may stand behind the account of a meter: open windows, if panes make them; the last
-    register, if readings are such; open panes.
+    """What may stand behind the account of a meter, in this order.
 
-    In this order.
+    Open windows, if panes make them; the last register, if readings are such; open panes.
     """
     policy, share, folds = assigned.policy, assigned.share, Folds(assigned.policy)
     digest, count = folds.shape

@@ -89,7 +89,7 @@ class Counters(Shown):
         levels[nth[good], place[good]] = self._levels(used[good])
         last = np.flatnonzero(np.roll(first, -1))
         self._slots[rows[last]], self._values[rows[last]] = slots[last], values[last]
-        unpaired = len(paired) - int(np.count_nonzero(paired))
+        unpaired = int(np.count_nonzero(~paired & (before != NEVER)))
         return Powers(Panes(panes.rows, panes.panes, levels), rows[last], unpaired)
 
     def _levels(self, used: Integers) -> Levels:
@@ -97,7 +97,8 @@ class Counters(Shown):
         steps = (used.astype(self._exact) * self._times + self._plus) // self._by
         domain = self.domain
         levels = np.clip(steps, 0, domain.top // domain.finer) * domain.finer
-        return levels.astype(domain.dtype)
+        found: Levels = levels.astype(domain.dtype)
+        return found
 
     # What is written down.
 

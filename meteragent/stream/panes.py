@@ -44,7 +44,7 @@ from meteragent.stream.shown import Shown
 from meteragent.stream.strips import Panes
 
 UNKNOWN = -(2**62)
-"""`next` of a meter that was never heard of."""
+"""`next` of unknown meters."""
 STRIDE_SLOTS = 2**14
 """By so much one meter moves at a stride."""
 SLOTS_AT_ONCE = 2**18
@@ -304,7 +304,7 @@ class Store:
             self.open_slots.go_on(strips)
             self.open_slots.open(mine.since(self._panes.start(strips.final[nth])))
             self.next[strips.rows] = strips.final
-            panes, *beside = self.shown.powers(strips.cut())
+            panes, noted, unpaired = self.shown.powers(strips.cut())
             if self.policy.presence == "public":
                 panes = panes.without_empty()
-            yield Closed(panes, strips.rows, strips.begin, strips.final, timing, *beside)
+            yield Closed(panes, strips.rows, strips.begin, strips.final, timing, noted, unpaired)

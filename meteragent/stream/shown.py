@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.domain import Levels, Watts
 from meteragent.privacy.policy import Policy
@@ -18,7 +16,7 @@ class Powers(NamedTuple):
     noted: Integers
     """The rows of which something else is to be written down now."""
     unpaired: int
-    """Readings of which nothing follows, as there is none in the slot before."""
+    """Readings of which nothing follows, as the one before is of no slot beside."""
 
 
 class Shown:
@@ -26,7 +24,7 @@ class Shown:
 
     def __init__(self, policy: Policy) -> None:
         self.domain = policy.domain
-        self.dtype: np.dtype[np.signedinteger] = policy.domain.dtype
+        self.dtype = policy.domain.dtype
         """Of what a slot holds."""
 
     @property

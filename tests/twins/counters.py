@@ -37,7 +37,7 @@ def differences(policy: Policy, panes: Iterable[Pane]) -> tuple[list[Pane], int]
                 then, before = last.get(row, (-1, 0))
                 if then == slot - 1:
                     level = power(policy, before, register)
-                else:
+                elif row in last:
                     unpaired += 1
                 last[row] = slot, register
             levels.append(level)
