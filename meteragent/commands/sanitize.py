@@ -163,6 +163,7 @@ MANY_SHARE = 100
 """One of so many readings is worth a word."""
 _REMEDIES: dict[str, str] = {
     Reason.BAD_TIME: "compare --time-column, --time-format and --timezone with it",
+    Reason.IN_SECONDS: "times are in seconds: --time-format unix",
     Reason.BAD_VALUE: "compare --value-column with it, and of a table --delimiter",
     Reason.WRONG_SHAPE: "compare --…-column with it, and of a table --delimiter and --no-header",
     Reason.WRONG_UNIT: "say what values are: --unit, --kind; or --unit-column, if that is no unit",

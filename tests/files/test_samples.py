@@ -238,6 +238,16 @@ def test_policies_of_several_intervals_need_that_of_the_input(
     assert "input.interval: is missing, and policies have several" in capsys.readouterr().err
 
 
+def test_seconds_are_never_taken_for_milliseconds(directory: Path, capsys: Said) -> None:
+    config = written(directory, Sample("epoch_seconds.jsonl"))
+    arguments = ("sanitize", str(SAMPLES / "epoch_seconds.jsonl"), "-c", str(config), "-o", "out")
+    assert main([*arguments]) == Exit.NOTHING
+    said = capsys.readouterr().err
+    assert "4 lines rejected (in_seconds 4 from line 1)" in said
+    assert "times are in seconds: --time-format unix" in said
+    assert released(Path("out")) == []
+
+
 def test_a_register_is_never_taken_for_power(directory: Path, capsys: Said) -> None:
     config = written(directory, Sample("register.csv"))
     arguments = ("sanitize", str(SAMPLES / "register.csv"), "-c", str(config), "-o", "out")
