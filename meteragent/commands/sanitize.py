@@ -7,8 +7,9 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-from meteragent.commands.arguments import OF_FEEDERS, OUTPUTS
+from meteragent.commands.arguments import OF_FEEDERS, OUTPUTS, PARQUET
 from meteragent.commands.exit_codes import Exit
 from meteragent.commands.settings import mapping_of, option_of, settings, written_as
 from meteragent.config import Config
@@ -44,11 +45,12 @@ def run(arguments: Namespace) -> Exit:
     """Sanitize one input; say at the end what became of it."""
     config = settings(arguments)
     of_groups = _is_of_groups(arguments, config)
+    output = _output(arguments)
     key = _key(arguments, config)
     if arguments.ledger is None:
         _say("no --ledger: what is spent is forgotten at the end, so do this only once")
     with ExitStack() as stack:
-        places = _places(arguments, stack)
+        places = _places(arguments, stack, output)
         if arguments.groups:
             listed = members.read(arguments.groups, normalise_ids=config.agent.normalise_ids)
             places = replace(places, members=listed)
@@ -76,6 +78,8 @@ def run(arguments: Namespace) -> Exit:
             named = refused.field.startswith("input.") and written_as(arguments)
             field = option_of(refused.field) if named else refused.field
             raise InvalidSetting(field, refused.problem, refused.instead) from None
+    if output != arguments.output:
+        _parquet().write(arguments.output, job.policies)
     hints = _hints(job.totals, by_meter=arguments.by_meter)
     sharing = _sharing(job.totals, job.steps.median, job.policies)
     warnings = (
@@ -101,6 +105,31 @@ def _is_of_groups(arguments: Namespace, config: Config) -> bool:
     if config.policy and arguments.groups:
         _say("[[policy]] is left out: it is released where there is no --groups")
     return bool(arguments.groups)
+
+
+def _output(arguments: Namespace) -> Path | None:
+    """The file that is added to: of a table, the lines beside it."""
+    path: Path | None = arguments.output
+    if arguments.format != PARQUET:
+        return path
+    problem, instead = "is a table, which is written when all of IN is read", "write json"
+    if path is None:
+        raise InvalidSetting("--format", "is a table, and no pipe takes one", "name it with -o")
+    if arguments.follow:
+        raise InvalidSetting("--format", problem, instead)
+    if arguments.groups:
+        raise InvalidSetting("--format", "is of meters, and there is --groups", "write csv")
+    beside: Path = _parquet().lines_beside(path)
+    return beside
+
+
+def _parquet() -> ModuleType:
+    """What knows tables, where it is installed."""
+    try:
+        return import_module("meteragent.files.parquet")
+    except ImportError:
+        instead = "pip install 'meteragent[parquet]'"
+        raise InvalidSetting("--format", "needs pyarrow, which is not there", instead) from None
 
 
 def _encoder(arguments: Namespace, config: Config, *, of_groups: bool) -> ReleaseEncoder:
@@ -171,12 +200,12 @@ _REMEDIES: dict[str, str] = {
 }
 
 
-def _places(arguments: Namespace, stack: ExitStack) -> Paths:
+def _places(arguments: Namespace, stack: ExitStack, output: Path | None) -> Paths:
     whole = arguments.at_end == "close"
     source = stack.enter_context(
         closing(Source(arguments.input, follow=arguments.follow, whole=whole))
     )
-    for written in _written(arguments):
+    for written in filter(None, (arguments.output, output, arguments.rejects, arguments.ledger)):
         if source.is_over(written):
             raise FileRefused(str(written), "is the input itself", "name another file")
     path = IN_MEMORY if arguments.ledger is None else str(arguments.ledger)
@@ -185,14 +214,9 @@ def _places(arguments: Namespace, stack: ExitStack) -> Paths:
     def opened(path: Path) -> File:
         return stack.enter_context(closing(File(path, ledger.length(str(path.resolve())))))
 
-    sink = opened(arguments.output) if arguments.output else Stream(sys.stdout.buffer)
+    sink = opened(output) if output else Stream(sys.stdout.buffer)
     rejects = opened(arguments.rejects) if arguments.rejects else None
     return Paths(source, sink, rejects, ledger)
-
-
-def _written(arguments: Namespace) -> Iterator[Path]:
-    places = (arguments.output, arguments.rejects, arguments.ledger)
-    yield from (path for path in places if path is not None)
 
 
 def _say(line: str) -> None:

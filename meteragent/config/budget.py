@@ -5,8 +5,16 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from meteragent.config.fields import BadSetting, Exact, Power, Settings, SomeTime, setting
-from meteragent.config.policy import LEFT_TO_THE_ACCOUNT, PolicySettings
+from meteragent.config.fields import (
+    LEFT_TO_THE_ACCOUNT,
+    BadSetting,
+    Exact,
+    Power,
+    Settings,
+    SomeTime,
+    setting,
+)
+from meteragent.config.policy import PolicySettings
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.exact import epsilon_at
 from meteragent.privacy.ledger_record import MOST_RINGS

@@ -199,3 +199,14 @@ FilePath = Annotated[Path, BeforeValidator(_file)]
 OwnerOnlyFile = Annotated[SecretFile, BeforeValidator(_secret_file)]
 FromEnvironment = SecretStr
 """A secret itself: accepted from the environment alone, where no file repeats it."""
+
+
+LEFT_TO_THE_ACCOUNT = object()
+"""As a `budget`: what no file can write, and stands where there is a `[budget]`."""
+
+
+def asked_for(budget: object) -> object:
+    """What stands for a budget, which may be left to the account. InvalidSetting: nothing."""
+    if budget is None:
+        raise InvalidSetting("budget", "is missing", 'write for example "24"')
+    return None if budget is LEFT_TO_THE_ACCOUNT else budget

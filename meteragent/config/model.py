@@ -181,7 +181,9 @@ class Config(Settings):
         """The policies by the prefix of the meters that they are for, the longest prefix first."""
         longest_first = sorted(self.policy, key=lambda p: len(p.match), reverse=True)
         counts = self.input.kind == "register"
-        return tuple(Assigned(p.match, p.name, p.policy, counts) for p in longest_first)
+        return tuple(
+            Assigned(p.match, p.name, p.policy, counts, p.pseudonyms) for p in longest_first
+        )
 
     @cached_property
     def policies(self) -> tuple[Policy, ...]:

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, PrivateAttr, model_validator
 from meteragent.config.fields import (
     Duration,
     Exact,
+    Flag,
     Name,
     Power,
     Settings,
@@ -17,6 +18,7 @@ from meteragent.config.fields import (
     SomeWindow,
     Text,
     TopicName,
+    asked_for,
     found_by,
     refuse,
     setting,
@@ -34,15 +36,6 @@ from meteragent.privacy.question import Question, per_watt
 from meteragent.privacy.terms import JOINT
 
 PUBLIC_COVERAGE = Decimal("0.8")
-
-LEFT_TO_THE_ACCOUNT = object()
-"""As a `budget`: what no file can write, and stands where there is a `[budget]`."""
-
-
-def _asked_for(budget: object) -> object:
-    if budget is None:
-        raise InvalidSetting("budget", "is missing", 'write for example "24"')
-    return None if budget is LEFT_TO_THE_ACCOUNT else budget
 
 
 class PolicySettings(Settings):
@@ -136,7 +129,7 @@ class PolicySettings(Settings):
         "How far apart, in every reading, two worlds are that `epsilon` and `budget` speak of.",
         default="100W",
     )
-    budget: Annotated[Exact | None, BeforeValidator(_asked_for)] = setting(
+    budget: Annotated[Exact | None, BeforeValidator(asked_for)] = setting(
         "The most that all answers of one `horizon` may lose; where there is a `[budget]`, it is "
         "written as a share of that instead.",
         '"24"',
@@ -191,6 +184,12 @@ class PolicySettings(Settings):
         "The topic for these releases; by default, `kafka.output`.",
         '"meter.sanitized.research"',
         default=None,
+    )
+    pseudonyms: Flag = setting(
+        "Whether releases, and their keys in Kafka, call meters by keyed pseudonyms, others for "
+        "each policy: so two audiences cannot join what they get by them. Accounts keep the ids.",
+        "true",
+        default=False,
     )
     _share: int | None = PrivateAttr(default=None)
     """In nano-units per watt, where there is a `[budget]`."""

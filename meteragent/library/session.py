@@ -15,7 +15,8 @@ from typing import Self
 from meteragent.errors import InvalidSetting
 from meteragent.files.job import NEVER_IDLE
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
-from meteragent.library.outcome import CellKind, Column, columns_of, table
+from meteragent.formats.release_columns import CellKind, columns_of
+from meteragent.library.outcome import Column, table
 from meteragent.library.plan import KeyLike, PolicyPlan
 from meteragent.library.rows import Cells, Tallied, batches
 from meteragent.stream.pipeline import Pipeline

@@ -33,20 +33,24 @@ class Branch:
     thin = Withheld.COVERAGE
     """Why a window is withheld that is not covered."""
 
-    def __init__(
-        self, assigned: Assigned, key: NoiseKey, by_name: Callable[[Integers], Integers]
-    ) -> None:
-        """`by_name` puts rows in the order of their meters' names."""
+    def __init__(self, assigned: Assigned, key: NoiseKey, name_of: Callable[[int], str]) -> None:
+        """`name_of` a row is its meter's."""
         self.name = assigned.name
         self.policy = assigned.policy
         self.share = assigned.share
         self._counters = Counters(self.policy) if assigned.counts else None
-        self.store = Store(self.policy, by_name, self._counters)
+        self._name_of, self._called = name_of, assigned.called(key)
+        self.store = Store(self.policy, self._by_name, self._counters)
         self.folds = Folds(self.policy)
         self.ledger = Ledger(self.policy.terms)
         self._releaser = Releaser(self.policy, key, self.kind)
         *_, self._of_open = shapes(assigned)
         self._of_last = _of_last(assigned)
+
+    def _by_name(self, rows: Integers) -> Integers:
+        """Rows in the order of what their meters are called."""
+        names = {row: self._called(self._name_of(row)) for row in rows.tolist()}
+        return np.array(sorted(names, key=names.__getitem__), dtype=np.int64)
 
     def grow(self, rows: int) -> None:
         """Make room for at least this many meters."""
@@ -188,7 +192,7 @@ class Branch:
         values, unbiased = self._release(decided, contents, tags, starts, granted)
         return Releases(
             self.policy,
-            meters,
+            [*map(self._called, meters)],
             starts,
             granted,
             withheld.tolist(),

@@ -39,11 +39,11 @@ class Cohort:
         self,
         assigned: Sequence[Of],
         key: NoiseKey,
-        branch: Callable[[Of, NoiseKey, Callable[[Integers], Integers]], Branch] = Branch,
+        branch: Callable[[Of, NoiseKey, Callable[[int], str]], Branch] = Branch,
     ) -> None:
         """`branch` makes what each policy does of its meters."""
         self.prefix = assigned[0].prefix
-        self.branches = [branch(one, key, self._by_name) for one in assigned]
+        self.branches = [branch(one, key, self._name_of) for one in assigned]
         self._shares = [branch.share for branch in self.branches]
         self.meters: list[str] = []
         self._tags = np.empty((0, TAG_BYTES), dtype=np.uint8)
@@ -127,8 +127,8 @@ class Cohort:
         none = np.empty(0, dtype=np.int64)
         return Step(branch.name, branch.nothing, self._accounts(rows), none, none)
 
-    def _by_name(self, rows: Integers) -> Integers:
-        return np.array(sorted(rows.tolist(), key=self.meters.__getitem__), dtype=np.int64)
+    def _name_of(self, row: int) -> str:
+        return self.meters[row]
 
     def _accounts(self, changed: Integers) -> list[tuple[str, bytes]]:
         """The ledger records of meters as they are now, once each."""

@@ -1,10 +1,12 @@
 """Which meter an id names, and which policies are that meter's."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 from unicodedata import normalize
 
+from meteragent.privacy.entropy import NoiseKey, pseudonym
 from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.terms import Share
@@ -19,6 +21,12 @@ class Assigned:
     policy: Policy
     counts: bool = False
     """Whether its readings are those of registers: see `counters`."""
+    pseudonyms: bool = False
+    """Whether releases call meters by pseudonyms."""
+
+    def called(self, key: NoiseKey) -> Callable[[str], str]:
+        """What releases call meters, by their ids."""
+        return partial(pseudonym, key, self.policy.id, self.name) if self.pseudonyms else str
 
     @property
     def share(self) -> Share:
