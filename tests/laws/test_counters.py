@@ -39,10 +39,10 @@ ALL = (
     Assigned("", "all", replace(HOME, **LATE), counts=True),
     Assigned("", "sums", replace(SUMS, **LATE), counts=True),
     Assigned("q-", "q-", replace(PEAKS, **LATE), counts=True),
-    Assigned("p-", "p-", replace(HOME, presence="private"), counts=True),
+    Assigned("p-", "p-", replace(HOME, presence="private"), counts=True, pseudonyms=True),
     Assigned("k-", "k-", replace(SUMS, questions=(question("median", 1, 100),)), counts=True),
 )
-METERS = ("a", "b", "q-1", "p-1", "k-1")
+METERS = ("a", "b", "q-1", "p-1", "p-2", "p-3", "k-1")
 SHOWN = st.sampled_from([0, 1, 2, 5, 5, 100, 10**6, -3])
 """By how many milliwatt-hours a register moves on: it may leap, or go back."""
 
