@@ -17,7 +17,7 @@ from meteragent.kafka.restore import metadata
 from meteragent.privacy.policy import RELEASE_SCHEMA, Policy
 from meteragent.stream.pipeline import Position
 
-Headers = Sequence[tuple[str, bytes]]
+Headers = tuple[tuple[str, bytes], ...]
 
 
 class Record(NamedTuple):
@@ -33,7 +33,7 @@ class Record(NamedTuple):
 
 def headers_of(policy: Policy) -> Headers:
     """What stands beside each release of a policy, so that nobody has to read it to sort it."""
-    return [("schema", RELEASE_SCHEMA.encode()), ("policy", policy.id.encode())]
+    return (("schema", RELEASE_SCHEMA.encode()), ("policy", policy.id.encode()))
 
 
 @dataclass(slots=True)
@@ -134,7 +134,7 @@ async def send(
     futures = []
     batch = producer.create_batch()
     for key, value, timestamp, headers in records:
-        fields = {"key": key, "value": value, "timestamp": timestamp, "headers": headers}
+        fields = {"key": key, "value": value, "timestamp": timestamp, "headers": [*headers]}
         if batch.append(**fields) is None:
             batch.close()
             futures.append(await producer.send_batch(batch, topic, partition=partition))
