@@ -173,6 +173,11 @@ class Share:
         """The same for the last register of each meter."""
         return _mark(f"{self.name}\0last")
 
+    @property
+    def mark_of_lost(self) -> int:
+        """The same for what was lost of its windows."""
+        return _mark(f"{self.name}\0lost")
+
 
 def _mark(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")

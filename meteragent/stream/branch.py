@@ -12,21 +12,15 @@ from meteragent.privacy.query import READINGS, Sums
 from meteragent.privacy.release import Releaser
 from meteragent.stream.closed import Closed
 from meteragent.stream.completed import completed
-from meteragent.stream.counters import HELD, Counters
-from meteragent.stream.fold_record import Folded, FoldShape
-from meteragent.stream.folds import Contents, Decided, Folds, some_of
+from meteragent.stream.folds import Contents, Decided, some_of
 from meteragent.stream.meters import Assigned
-from meteragent.stream.open_slots import OpenSlots
-from meteragent.stream.panes import Store
-from meteragent.stream.pieces import as_bytes, as_numbers
 from meteragent.stream.releases import Releases, Withheld
+from meteragent.stream.written import Written
 
-_INT64 = np.dtype(np.int64)
-_TIME = _INT64.itemsize
 _COLUMNS = 4  # of a meter besides its slots and buckets: head, spent, released_until, next
 
 
-class Branch:
+class Branch(Written):
     """Closes windows of its meters, pays for them, and releases what is paid for."""
 
     kind = METER
@@ -35,17 +29,11 @@ class Branch:
 
     def __init__(self, assigned: Assigned, key: NoiseKey, name_of: Callable[[int], str]) -> None:
         """`name_of` a row is its meter's."""
-        self.name = assigned.name
-        self.policy = assigned.policy
-        self.share = assigned.share
-        self._counters = Counters(self.policy) if assigned.counts else None
         self._name_of, self._called = name_of, assigned.called(key)
-        self.store = Store(self.policy, self._by_name, self._counters)
-        self.folds = Folds(self.policy)
+        super().__init__(assigned, self._by_name)
+        self.name = assigned.name
         self.ledger = Ledger(self.policy.terms)
         self._releaser = Releaser(self.policy, key, self.kind)
-        *_, self._of_open = shapes(assigned)
-        self._of_last = _of_last(assigned)
 
     def _by_name(self, rows: Integers) -> Integers:
         """Rows in the order of what their meters are called."""
@@ -65,79 +53,6 @@ class Branch:
         windows = self.policy.windows
         first = windows.start(windows.first_open(until[known]))
         self.store.go_on(rows[known], self.policy.panes.newest(first))
-
-    def kept(self, rows: Integers) -> Folded:
-        """What goes into the ledger records of these rows, of windows that are not over."""
-        digest, count = self.folds.shape
-        shape = FoldShape(self.share.mark, digest, count)
-        return Folded(shape, self.folds.until(rows), self.folds.state(rows))
-
-    def unfold(
-        self, rows: Integers, kept: list[Folded], known: Mask, alone: Mask, clock: int
-    ) -> None:
-        """Go on with the open windows of rows whose records hold this; what is lost, say so.
-
-        `known` are those records that would hold it, and `alone` meters that have but one.
-        """
-        if not self.folds.several:
-            return
-        mine = next((one for one in kept if one.shape.mark == self.share.mark), None)
-        until = np.where(known, clock, NEVER) if mine is None else mine.until
-        same = mine is not None and (mine.shape.digest, mine.shape.bytes) == self.folds.shape
-        told = until != NEVER
-        if mine is not None and same:
-            whole = told & alone
-            self.folds.take_over(rows[whole], until[whole], mine.state[whole])
-            self.store.go_on(rows[whole], self.policy.panes.newest(until[whole]))
-            if self.policy.presence == "public":
-                self.store.awaited[rows[whole]] = self.folds.awaited(rows[whole])
-            told &= ~alone
-        if told.any():
-            lost, until = rows[told], until[told]
-            self.folds.lose(lost, until)
-            panes = np.maximum(self.store.next[lost], self.policy.panes.newest(until))
-            self.store.go_on(lost, panes)
-
-    def noted(self, rows: Integers) -> list[Folded]:
-        """What goes there too, where readings are registers: the last one of each row."""
-        if self._counters is None:
-            return []
-        return [Folded(self._of_last, self._counters.until(rows), self._counters.state(rows))]
-
-    def recall(self, rows: Integers, kept: list[Folded], alone: Mask) -> None:
-        """Go on counting from last registers that were noted; without one, there is a gap."""
-        mine = next((one for one in kept if one.shape == self._of_last), None)
-        if self._counters is None or mine is None:
-            return
-        known = alone & (mine.until != NEVER)
-        some = rows[known]
-        after = self._counters.take_over(some, mine.until[known], mine.state[known])
-        self.store.go_on(some, np.maximum(self.store.next[some], after))
-
-    def carried(self, rows: Integers) -> Folded:
-        """What goes there too, of rows with open panes that are not to be read again."""
-        first, slots = self.store.next[rows], self.store.open_slots
-        levels = slots.straight(rows, first)
-        panes = self.policy.panes
-        state = [as_bytes(panes.start(first)[:, np.newaxis]), as_bytes(levels)]
-        until = panes.start(first + slots.panes)
-        return Folded(self._of_open, until, np.concatenate(state, axis=1))
-
-    def reopen(self, rows: Integers, kept: list[Folded], alone: Mask) -> None:
-        """Go on with open panes that were carried; what is lost of them, say so."""
-        mine = next((one for one in kept if one.shape.mark == self.share.mark_of_open), None)
-        if mine is None:
-            return
-        lost = np.ones(len(rows), dtype=np.bool_)
-        if mine.shape == self._of_open:
-            some, state = rows[alone], mine.state[alone]
-            first = self.policy.panes.newest(as_numbers(state[:, :_TIME], _INT64)[:, 0])
-            levels = as_numbers(state[:, _TIME:], self.store.shown.dtype)
-            self.store.go_on(some, first)
-            self.store.open_slots.take_over(some, first, levels)
-            lost = ~alone
-        if lost.any():
-            self.folds.lose(rows[lost], mine.until[lost])
 
     @property
     def holds_open(self) -> bool:
@@ -261,25 +176,6 @@ class Branch:
                 granted[paid],
             )
         return values, unbiased
-
-
-def shapes(assigned: Assigned) -> list[FoldShape]:
-    """What may stand behind the account of a meter, in this order.
-
-    Open windows, if panes make them; the last register, if readings are such; open panes.
-    """
-    policy, share, folds = assigned.policy, assigned.share, Folds(assigned.policy)
-    digest, count = folds.shape
-    kind = HELD if assigned.counts else policy.domain.dtype
-    levels = OpenSlots(policy).length * kind.itemsize
-    of_open = FoldShape(share.mark_of_open, digest, _TIME + levels)
-    of_windows = [FoldShape(share.mark, digest, count)] if folds.several else []
-    return [*of_windows, *([_of_last(assigned)] if assigned.counts else []), of_open]
-
-
-def _of_last(assigned: Assigned) -> FoldShape:
-    """What stands there of a last register: whatever else of the policy may change."""
-    return FoldShape(assigned.share.mark_of_last, assigned.policy.interval, HELD.itemsize)
 
 
 def _held(contents: Levels | Sums) -> Integers:

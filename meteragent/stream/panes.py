@@ -91,8 +91,8 @@ class Store:
             self.shown.grow(room)
 
     def go_on(self, rows: Integers, panes: Integers) -> None:
-        """Take over that all panes of these rows before these have closed."""
-        self.next[rows] = panes
+        """Take over that all panes of these rows, some several times, before these have closed."""
+        np.maximum.at(self.next, rows, panes)
 
     def add(self, records: Records, course: Course, tally: Tally) -> Iterator[Closed]:
         """Take readings in; close what they close of their own meters' panes.

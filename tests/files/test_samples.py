@@ -80,6 +80,10 @@ CONVERTED = [
 """Those that are made lines of before. A telegram is refused: 20 of 21."""
 MORE = [
     Sample("shelly_em.jsonl", 'format = "shelly-em"'),
+    Sample("tasmota_total.jsonl", 'format = "tasmota-total"\n' + ONE + PARIS),
+    Sample("shelly_total.jsonl", 'format = "shelly-total"'),
+    Sample("zigbee2mqtt_total.jsonl", 'format = "zigbee2mqtt-total"'),
+    Sample("homewizard_total.jsonl", 'format = "homewizard-total"\n' + PARIS),
     Sample("octopus.json", 'format = "octopus"\n' + ONE, "30m"),
     Sample("ha_statistics.tsv", 'format = "ha-statistics"\n' + PARIS, "1h"),
     Sample("uci.txt", 'format = "uci"\n' + ONE + PARIS),

@@ -98,7 +98,7 @@ def test_a_run_that_is_killed_before_the_table_is_there_loses_nothing(
 ) -> None:
     arguments = ("--format", "parquet", "--ledger", "spend.db")
     with monkeypatch.context() as patch:
-        patch.setattr(parquet.pq, "ParquetWriter", None)
+        patch.setattr("meteragent.files.parquet.pq.ParquetWriter", None)
         assert sanitized("out.parquet", *arguments) == Exit.BUG
     assert not Path("out.parquet").exists()
     assert sanitized("out.parquet", *arguments) == Exit.OK

@@ -19,7 +19,6 @@ from meteragent.privacy.domain import ABSENT, Domain
 from meteragent.privacy.ledger_record import behind
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.question import question
-from meteragent.stream.branch import shapes
 from meteragent.stream.closed import Closed, Tally
 from meteragent.stream.counters import Counters
 from meteragent.stream.fold_record import longest
@@ -28,6 +27,7 @@ from meteragent.stream.panes import Store
 from meteragent.stream.pipeline import Assigned, Pipeline
 from meteragent.stream.releases import Step, Withheld
 from meteragent.stream.strips import Panes
+from meteragent.stream.written import shapes
 from tests.given import HOUR, KEY, MINUTE, SECOND, Record, policy, readings
 from tests.laws.test_carried import FATES, LATE, LONGER, carried_after
 from tests.laws.test_panes import MANY, columns_of, come_to, cut, policies, timelines
@@ -339,7 +339,8 @@ def test_what_was_kept_of_power_is_not_taken_for_registers() -> None:
 
 def test_no_record_is_longer_than_is_expected() -> None:
     its = ALL[:2]
-    longest_tail = longest([shape for one in its for shape in shapes(one)])
+    every = [(one.share, shape) for one in its for shape in shapes(one)]
+    longest_tail = longest([shape for share, shape in every if shape.mark != share.mark_of_lost])
     published = Published()
     sent = (("a", 999), ("b", 1020), ("b", 1500))
     log = [Record(meter, at * SECOND, at * SECOND, (1.0,)) for meter, at in sent]
