@@ -47,8 +47,6 @@ def run(arguments: Namespace) -> Exit:
     of_groups = _is_of_groups(arguments, config)
     output = _output(arguments)
     key = _key(arguments, config)
-    if arguments.ledger is None:
-        _say("no --ledger: what is spent is forgotten at the end, so do this only once")
     with ExitStack() as stack:
         places = _places(arguments, stack, output)
         if arguments.groups:
@@ -154,10 +152,16 @@ def encoder_of(output: str, assigned: Sequence[Assigned]) -> ReleaseEncoder:
 
 
 def _key(arguments: Namespace, config: Config) -> NoiseKey:
-    """The noise key; where there is no file of settings, an argument names it."""
+    """The noise key; where there is no file of settings, an argument names it.
+
+    Beside it, say what is forgotten without a ledger.
+    """
     if arguments.config is None and config.agent.key_file is None and config.agent.key is None:
         raise KeyRefused("--key-file", "is not given", "make one: meteragent key create noise.key")
-    return config.agent.noise_key()
+    key = config.agent.noise_key()
+    if arguments.ledger is None:
+        _say("no --ledger: what is spent is forgotten at the end, so do this only once")
+    return key
 
 
 def _hints(totals: Totals, *, by_meter: bool) -> Iterator[str]:

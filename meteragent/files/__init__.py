@@ -3,6 +3,7 @@
 source      a file, gzip or pipe -> blocks of whole lines, which `formats.lines` makes columns of
 ledger_tables, ledger    accounts, how far each input and output has come: one SQLite transaction
 sink        releases and rejects -> files or standard output
+parquet     releases as a table, once all of them are there
 documents   what cannot be read line by line -> lines
 fields, guess    what an input probably says
 steps       how far apart readings are
