@@ -58,7 +58,9 @@ MAPPING = {
     },
 }
 """Arguments that say how the input is written -> the settings of `[input]` that they are."""
-OUTPUTS = {"json": "encoder.Encoder", "csv": "csv_encoder.CsvEncoder"}
+PARQUET = "parquet"
+"""The format whose table is made of lines, once all are there: `files.parquet`."""
+OUTPUTS = {"json": "encoder.Encoder", "csv": "csv_encoder.CsvEncoder", PARQUET: "encoder.Encoder"}
 """What files are written in -> who writes it; imported when it is asked for."""
 OF_FEEDERS = "lv-feeder"
 """The format of groups alone: `formats.feeder_table`."""

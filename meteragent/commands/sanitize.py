@@ -8,9 +8,10 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from meteragent.commands import tiers
-from meteragent.commands.arguments import OF_FEEDERS, OUTPUTS
+from meteragent.commands.arguments import OF_FEEDERS, OUTPUTS, PARQUET
 from meteragent.commands.exit_codes import Exit
 from meteragent.commands.settings import mapping_of, option_of, settings, written_as
 from meteragent.config import Config
@@ -46,12 +47,11 @@ def run(arguments: Namespace) -> Exit:
     """Sanitize one input; say at the end what became of it."""
     config = settings(arguments)
     of_groups = _is_of_groups(arguments, config)
+    output = _output(arguments)
     key = _key(arguments, config)
-    if arguments.ledger is None:
-        _say("no --ledger: what is spent is forgotten at the end, so do this only once")
     with ExitStack() as stack:
         released = config.groups if of_groups else config.assigned
-        places = _places(arguments, stack, released)
+        places = _places(arguments, stack, released, output)
         if arguments.groups:
             listed = members.read(arguments.groups, normalise_ids=config.agent.normalise_ids)
             places = replace(places, members=listed)
@@ -79,6 +79,8 @@ def run(arguments: Namespace) -> Exit:
             named = refused.field.startswith("input.") and written_as(arguments)
             field = option_of(refused.field) if named else refused.field
             raise InvalidSetting(field, refused.problem, refused.instead) from None
+    if output != arguments.output:
+        _parquet().write(arguments.output, job.policies)
     hints = _hints(job.totals, by_meter=arguments.by_meter)
     sharing = _sharing(job.totals, job.steps.median, job.policies)
     warnings = (
@@ -106,6 +108,31 @@ def _is_of_groups(arguments: Namespace, config: Config) -> bool:
     return bool(arguments.groups)
 
 
+def _output(arguments: Namespace) -> Path | None:
+    """The file that is added to: of a table, the lines beside it."""
+    path: Path | None = arguments.output
+    if arguments.format != PARQUET:
+        return path
+    problem, instead = "is a table, which is written when all of IN is read", "write json"
+    if path is None:
+        raise InvalidSetting("--format", "is a table, and no pipe takes one", "name it with -o")
+    if arguments.follow:
+        raise InvalidSetting("--format", problem, instead)
+    if arguments.groups:
+        raise InvalidSetting("--format", "is of meters, and there is --groups", "write csv")
+    beside: Path = _parquet().lines_beside(path)
+    return beside
+
+
+def _parquet() -> ModuleType:
+    """What knows tables, where it is installed."""
+    try:
+        return import_module("meteragent.files.parquet")
+    except ImportError:
+        instead = "pip install 'meteragent[parquet]'"
+        raise InvalidSetting("--format", "needs pyarrow, which is not there", instead) from None
+
+
 def _encoder(
     arguments: Namespace, released: Sequence[Assigned], policies: Sequence[Policy]
 ) -> ReleaseEncoder:
@@ -129,10 +156,16 @@ def encoder_of(output: str, policies: Sequence[Policy]) -> ReleaseEncoder:
 
 
 def _key(arguments: Namespace, config: Config) -> NoiseKey:
-    """The noise key; where there is no file of settings, an argument names it."""
+    """The noise key; where there is no file of settings, an argument names it.
+
+    Beside it, say what is forgotten without a ledger.
+    """
     if arguments.config is None and config.agent.key_file is None and config.agent.key is None:
         raise KeyRefused("--key-file", "is not given", "make one: meteragent key create noise.key")
-    return config.agent.noise_key()
+    key = config.agent.noise_key()
+    if arguments.ledger is None:
+        _say("no --ledger: what is spent is forgotten at the end, so do this only once")
+    return key
 
 
 def _hints(totals: Totals, *, by_meter: bool) -> Iterator[str]:
@@ -144,6 +177,8 @@ def _hints(totals: Totals, *, by_meter: bool) -> Iterator[str]:
     if not totals.readings and totals.rejects:
         [(reason, _)] = totals.rejects.most_common(1)
         yield f"not one line was good; {_REMEDIES.get(reason, 'look at the first that is named')}"
+    if totals.unpaired * 2 > totals.readings:
+        yield "most registers have none in the slot before; is --interval the time between two?"
     if not totals.released and totals.withheld.keys() == {str(Withheld.COVERAGE)}:
         yield "no window held enough readings; is --interval the time between two of them?"
 
@@ -165,6 +200,7 @@ MANY_SHARE = 100
 """One of so many readings is worth a word."""
 _REMEDIES: dict[str, str] = {
     Reason.BAD_TIME: "compare --time-column, --time-format and --timezone with it",
+    Reason.IN_SECONDS: "times are in seconds: --time-format unix",
     Reason.BAD_VALUE: "compare --value-column with it, and of a table --delimiter",
     Reason.WRONG_SHAPE: "compare --…-column with it, and of a table --delimiter and --no-header",
     Reason.WRONG_UNIT: "say what values are: --unit, --kind; or --unit-column, if that is no unit",
@@ -172,12 +208,14 @@ _REMEDIES: dict[str, str] = {
 }
 
 
-def _places(arguments: Namespace, stack: ExitStack, released: Sequence[Assigned]) -> Paths:
+def _places(
+    arguments: Namespace, stack: ExitStack, released: Sequence[Assigned], output: Path | None
+) -> Paths:
     whole = arguments.at_end == "close"
     source = stack.enter_context(
         closing(Source(arguments.input, follow=arguments.follow, whole=whole))
     )
-    for written in _written(arguments):
+    for written in filter(None, (arguments.output, output, arguments.rejects, arguments.ledger)):
         if source.is_over(written):
             raise FileRefused(str(written), "is the input itself", "name another file")
     path = IN_MEMORY if arguments.ledger is None else str(arguments.ledger)
@@ -186,7 +224,7 @@ def _places(arguments: Namespace, stack: ExitStack, released: Sequence[Assigned]
     def opened(path: Path) -> File:
         return stack.enter_context(closing(File(path, ledger.length(str(path.resolve())))))
 
-    sink = opened(arguments.output) if arguments.output else Stream(sys.stdout.buffer)
+    sink = opened(output) if output else Stream(sys.stdout.buffer)
     rejects = opened(arguments.rejects) if arguments.rejects else None
     copies = tiers.copies(arguments, released, opened, partial(_encoder, arguments, released))
     return Paths(source, sink, rejects, ledger, copies=copies)

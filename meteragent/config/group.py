@@ -16,7 +16,9 @@ from meteragent.privacy.group import GroupPolicy, PerHome, pane_of
 from meteragent.privacy.members import Reserve
 from meteragent.stream.meters import longest_prefix
 
-NOT_OF_GROUPS = (*("hop", "min_coverage", "fill", "fill_limit", "readings", "output"),)
+NOT_OF_GROUPS = (
+    *("hop", "min_coverage", "fill", "fill_limit", "readings", "output", "pseudonyms"),
+)
 """Settings of a policy that groups have not."""
 
 

@@ -63,7 +63,9 @@ class Input(Settings):
         default={},
     )
     kind: Kind = setting(
-        "What values are: power, or the energy of each interval, which becomes its average power.",
+        "What values are: power; the energy of each interval, which becomes its average power; or "
+        "what a register shows, which counts up since it was mounted: what it says at the end of "
+        "an interval beyond what it said at its beginning is that interval's energy.",
         '"energy"',
         default="power",
     )
@@ -75,13 +77,14 @@ class Input(Settings):
         default="unit",
     )
     stamp: Stamp = setting(
-        "Whether a reading's time is where its interval begins, or where it ends.",
+        "Whether a reading's time is where its interval begins, or where it ends. A register's is "
+        "when it was read.",
         '"end"',
         default="start",
     )
     interval: SomeTime | None = setting(
         "How long the interval of a reading is; by default the policies' `interval`, which that of "
-        "energy must be.",
+        "energy and of registers must be.",
         '"30m"',
         default=None,
     )
@@ -137,7 +140,7 @@ class Input(Settings):
         meaning = Meaning(
             Quantity(self.kind, self.unit, interval),
             interval,
-            interval if self.stamp == "end" else 0,
+            interval if self.stamp == "end" or self.kind == "register" else 0,
             frozenset(self.absent),
             frozenset(self.rejected),
         )
@@ -175,7 +178,7 @@ class Input(Settings):
     def _interval(self, intervals: Intervals) -> int:
         """Of one reading. InvalidSetting: it matters, and is not known, or is another one."""
         known = {*intervals.values()}
-        if self.kind == "energy" and self.interval is not None and known != {self.interval}:
+        if self.kind != "power" and self.interval is not None and known != {self.interval}:
             problem = "is not the interval of every policy, whose slots hold one reading each"
             raise InvalidSetting("interval", problem, "write the same for both")
         if self.interval is not None:
@@ -187,10 +190,6 @@ class Input(Settings):
         return min(known)
 
     def _units(self) -> list[InvalidSetting]:
-        if self.kind == "register":
-            problem = "is not read yet: a register says what was used since it was mounted"
-            instead = 'write kind = "energy", and let senders write what each interval has used'
-            return [InvalidSetting("kind", problem, instead)]
         try:
             Quantity(self.kind, self.unit)
         except InvalidSetting as refused:

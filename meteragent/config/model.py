@@ -137,7 +137,11 @@ class Config(Settings):
     def assigned(self) -> tuple[Assigned, ...]:
         """The policies by the prefix of the meters that they are for, the longest prefix first."""
         longest_first = sorted(self.policy, key=lambda p: len(p.match), reverse=True)
-        return tuple(Assigned(p.match, p.name, p.policy, p.tiers) for p in longest_first)
+        counts = self.input.kind == "register"
+        return tuple(
+            Assigned(p.match, p.name, p.policy, p.tiers, counts, p.pseudonyms)
+            for p in longest_first
+        )
 
     @cached_property
     def tiers(self) -> tuple[Assigned, ...]:
@@ -217,6 +221,7 @@ class Config(Settings):
     def _is_coherent(self) -> "Config":
         refuse([*self._nothing(), *self._twins("policy"), *self._twins("group")])
         refuse([*self._astray(), *self._spelled_otherwise(), *self._too_long()])
+        refuse(self._registers_of_homes())
         found = found_by(lambda: self.mapping)
         refuse([InvalidSetting(f"input.{e.field}", e.problem, e.instead) for e in found])
         policies = shared_out(self.budget, self.policy) if self.budget else self.policy
@@ -231,6 +236,13 @@ class Config(Settings):
         if self.policy or self.group:
             return [] if self.budget else unlike(self.group)
         return [InvalidSetting("policy", "is missing", "write [[policy]], or [[group]]")]
+
+    def _registers_of_homes(self) -> list[InvalidSetting]:
+        if self.input.kind != "register" or not self.group:
+            return []
+        problem = "is of registers, which are not summed over the homes of a [[group]] yet"
+        instead = 'let senders write what each interval has used, and kind = "energy"'
+        return [InvalidSetting("input.kind", problem, instead)]
 
     def _twins(self, kind: Literal["policy", "group"]) -> list[InvalidSetting]:
         instead = {"name": "write another one", "match": "write another one, or a [budget]"}

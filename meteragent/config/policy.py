@@ -11,6 +11,7 @@ from meteragent.config.amount import Amount
 from meteragent.config.fields import (
     Duration,
     Exact,
+    Flag,
     Name,
     Power,
     Settings,
@@ -186,6 +187,12 @@ class PolicySettings(Settings):
         default=None,
     )
     tier: Tiers = setting("", "[[policy.tier]]", default=())
+    pseudonyms: Flag = setting(
+        "Whether releases, and their keys in Kafka, call meters by keyed pseudonyms, others for "
+        "each policy: so two audiences cannot join what they get by them. Accounts keep the ids.",
+        "true",
+        default=False,
+    )
     _share: int | None = PrivateAttr(default=None)
     """In nano-units per watt, where there is a `[budget]`."""
     _beside: tuple[Guarantee, ...] = PrivateAttr(default=())

@@ -4,6 +4,7 @@ source      a file, gzip or pipe -> blocks of whole lines, which `formats.lines`
 ledger_tables, ledger    accounts, how far each input and output has come: one SQLite transaction
 sink        releases and rejects -> files or standard output
 outputs     where releases go: those of policies, and of each of their tiers
+parquet     releases as a table, once all of them are there
 documents   what cannot be read line by line -> lines
 fields, guess    what an input probably says
 steps       how far apart readings are

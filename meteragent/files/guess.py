@@ -184,10 +184,12 @@ def _unit_beside(values: dict[str, list[str]]) -> str | None:
 def _energy_or_power(unit: str | None, numbers: list[float], remarks: list[str]) -> dict[str, Any]:
     is_energy = unit is not None and unit.endswith("h")
     if is_register := _only_rise(numbers, 3 if is_energy else 20):
-        remarks.append("values only rise: a register? It is not read yet; use what intervals took")
+        remarks.append("values only rise, as those of a register do: look at kind")
+    if is_energy and is_register:
+        return {"kind": "register", "unit": unit}
     if is_energy:
         remarks.append("whether times are where intervals begin or end is not said: look at stamp")
-        return {"kind": "register" if is_register else "energy", "unit": unit}
+        return {"kind": "energy", "unit": unit}
     if unit is None and max(map(abs, numbers)) < _KILO:
         remarks.append("no unit is said; numbers this small are probably kW, or kWh: look at unit")
         return {"unit": "kW"}

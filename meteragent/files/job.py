@@ -282,6 +282,7 @@ class Job:
         silent = max(policy.grace + policy.idle for policy in self.policies)
         if self._pipeline is not None and now - self._heard > silent:
             self._write(self._pipeline.tick(now))
+            self._count(self._pipeline)
 
     def _end(self, pipeline: Pipeline) -> None:
         before = self._standing.position.processed
@@ -297,6 +298,7 @@ class Job:
         clock = pipeline.clock
         if not self._keep and pipeline.holds_open:
             self._write(pipeline.tick(self._end_of_windows(clock)))
+            self._count(pipeline)
         if pipeline.holds_open:
             self._say("the last windows are still open: they wait for more, or for the clock")
         self._commit(pipeline, clock)

@@ -16,6 +16,8 @@ class Totals:
     late: int = 0
     duplicates: int = 0
     """Readings whose slot held one already."""
+    unpaired: int = 0
+    """Registers that no power follows from, as there is none in the slot before."""
     released: int = 0
     """Windows of which everything was released."""
     withheld: Counter[str] = field(default_factory=Counter)
@@ -29,6 +31,7 @@ class Totals:
         self.readings += counts.tally.accepted
         self.late += counts.tally.late
         self.duplicates += counts.tally.duplicate
+        self.unpaired += counts.tally.unpaired
         for reject in counts.rejects:
             self.rejects[reject.reason.value] += 1
             self.first_lines.setdefault(reject.reason.value, reject.offset + 1)
@@ -68,6 +71,7 @@ class Totals:
             f"{self.withheld.total()} withheld{_by_reason(self.withheld)}",
             f"{self.late} late",
             f"{self.duplicates} sharing a slot",
+            *([f"{self.unpaired} registers without one before"] if self.unpaired else []),
             f"{self.rejects.total()} lines rejected{_by_reason(self.rejects, self.first_lines)}",
         ]
         return ", ".join(parts)

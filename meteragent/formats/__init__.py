@@ -13,6 +13,7 @@ fast        the same, most of it by a wheel in Rust that is used where it is ins
 lines       blocks of lines -> columns, whatever the lines are
 encoder     releases -> JSON
 csv_encoder    releases -> CSV
+release_columns    which columns a table of releases has
 feeder_table    releases of groups -> the open data on low-voltage feeders, as CSV
 schema      what is written and read, as JSON Schema
 """

@@ -38,7 +38,8 @@ class JsonLines:
 
     def decode(self, text: bytes, first: int) -> Readings:
         """The readings of whole lines; empty lines hold nothing that could be lost."""
-        return self._fast.lines(text, first) if self._fast else self._by_decoder(text, first)
+        read = self._fast.lines if self._fast else self._by_decoder
+        return read(text, first).without_seconds()
 
     def _by_decoder(self, text: bytes, first: int) -> Readings:
         lines = text.split(b"\n")

@@ -12,8 +12,8 @@ from meteragent.formats.forms import longest_release
 from meteragent.privacy.ledger import Ledger
 from meteragent.privacy.ledger_record import dump
 from meteragent.privacy.units import format_duration
-from meteragent.stream.branch import shapes
 from meteragent.stream.fold_record import longest
+from meteragent.stream.written import shapes
 
 FOREVER = -1
 NO_LIMIT = 2**31

@@ -11,7 +11,7 @@ from aiokafka import TopicPartition
 from meteragent.formats.encoder import reject_document
 from meteragent.formats.forms import ReleaseEncoder
 from meteragent.kafka.fetch import Fetched
-from meteragent.kafka.outbox import Outbox
+from meteragent.kafka.outbox import Headers, Outbox, Record, headers_of
 from meteragent.kafka.unpack import Unpacker
 from meteragent.stream.pipeline import Pipeline, Position
 from meteragent.stream.releases import Document, Step, stages
@@ -49,6 +49,8 @@ class Intake:
         self._unpacker = unpacker
         self._encoder = encoder
         self._outputs = outputs
+        self._headers: dict[str, Headers] = {}
+        """Of releases, by their policy's name."""
         self._outbox = Outbox()
         self._whole = asyncio.Lock()
         self._forgotten = False
@@ -132,6 +134,7 @@ class Intake:
                     if self._forgotten:
                         return
                     documents += step.written(self._encoder.encode)
+                    self._headers[step.name] = headers_of(step.releases.policy)
                     self._outbox.accounts.update(step.accounts)
                     _add(decided, self._source.partition, step)
                     await asyncio.sleep(0)
@@ -140,7 +143,8 @@ class Intake:
                 documents.sort()
                 for d in documents:
                     releases = self._outbox.releases.setdefault(self._outputs[d.policy], [])
-                    releases.append((d.meter.encode(), d.text, d.end))
+                    headers = self._headers[d.policy]
+                    releases.append(Record(d.meter.encode(), d.text, d.end, headers))
                 if len(self._outbox) >= MOST_AT_ONCE:
                     return
         except BaseException:
@@ -153,7 +157,7 @@ class Intake:
     def _account_for(self, records: int) -> None:
         counts = self.pipeline.counted()
         self._outbox.rejects += [
-            (b"", reject_document(self._source.topic, self._source.partition, reject), None)
+            Record(b"", reject_document(self._source.topic, self._source.partition, reject))
             for reject in counts.rejects
         ]
         self._tell(
@@ -163,6 +167,7 @@ class Intake:
                 counts.tally.accepted,
                 counts.tally.late,
                 counts.tally.duplicate,
+                counts.tally.unpaired,
                 Counter(reject.reason for reject in counts.rejects),
             )
         )

@@ -4,6 +4,7 @@ import asyncio
 from asyncio import Future
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
@@ -13,11 +14,26 @@ from meteragent.config.kafka import Kafka
 from meteragent.errors import LedgerLost
 from meteragent.kafka.owner import Bond, farther
 from meteragent.kafka.restore import metadata
+from meteragent.privacy.policy import RELEASE_SCHEMA, Policy
 from meteragent.stream.pipeline import Position
 
-Record = tuple[bytes, bytes | None, int | None]
-"""(key, value, timestamp); without a value, what was there is gone, and without a timestamp it is
-that of the sending."""
+Headers = tuple[tuple[str, bytes], ...]
+
+
+class Record(NamedTuple):
+    """What is written to a topic."""
+
+    key: bytes
+    value: bytes | None
+    """Without one, what was there is gone."""
+    timestamp: int | None = None
+    """Without one, it is that of the sending."""
+    headers: Headers = ()
+
+
+def headers_of(policy: Policy) -> Headers:
+    """What stands beside each release of a policy, so that nobody has to read it to sort it."""
+    return (("schema", RELEASE_SCHEMA.encode()), ("policy", policy.id.encode()))
 
 
 @dataclass(slots=True)
@@ -46,13 +62,13 @@ class Outbox:
             timestamp is not None and timestamp < oldest[topic]
             for topic, records in self.releases.items()
             if topic in oldest
-            for _, _, timestamp in records
+            for _, _, timestamp, _ in records
         )
 
     def ledger(self) -> list[Record]:
         """The ledger's records."""
-        accounts = [(meter.encode(), account, None) for meter, account in self.accounts.items()]
-        return [*((key, value, None) for key, value in self.reserved.items()), *accounts]
+        accounts = [Record(meter.encode(), account) for meter, account in self.accounts.items()]
+        return [*(Record(key, value) for key, value in self.reserved.items()), *accounts]
 
 
 @dataclass(slots=True)
@@ -117,12 +133,13 @@ async def send(
     """
     futures = []
     batch = producer.create_batch()
-    for key, value, timestamp in records:
-        if batch.append(key=key, value=value, timestamp=timestamp) is None:
+    for key, value, timestamp, headers in records:
+        fields = {"key": key, "value": value, "timestamp": timestamp, "headers": [*headers]}
+        if batch.append(**fields) is None:
             batch.close()
             futures.append(await producer.send_batch(batch, topic, partition=partition))
             batch = producer.create_batch()
-            batch.append(key=key, value=value, timestamp=timestamp)
+            batch.append(**fields)
     if batch.record_count():
         batch.close()
         futures.append(await producer.send_batch(batch, topic, partition=partition))

@@ -18,8 +18,10 @@ class Unpacker:
         """What the records hold that are wanted of these; nothing if none is."""
         readings = self._fast_columns(self._fast, fetched) if self._fast else None
         if readings is None:
-            return self._slow_columns(fetched)
-        return readings if len(readings.offsets) or readings.rejects else None
+            readings = self._slow_columns(fetched)
+        if readings is None or not (len(readings.offsets) or readings.rejects):
+            return None
+        return readings.without_seconds()
 
     def _fast_columns(self, reader: fast.FastReader, fetched: Fetched) -> Readings | None:
         """The same, or nothing because not all is plain."""

@@ -11,8 +11,9 @@ import numpy as np
 
 from meteragent.config.zones import zone
 from meteragent.errors import InvalidSetting
+from meteragent.formats.release_columns import CellKind
 from meteragent.formats.times import TimeFormat, zone_of
-from meteragent.library.outcome import CellKind, Column
+from meteragent.library.outcome import Column
 from meteragent.library.rows import NO_TIME, Cells
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.domain import Watts

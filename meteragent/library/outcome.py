@@ -6,48 +6,19 @@ numbers instead of text, nothing where a cell would be empty.
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.formats.encoder import counts_are_told, readings_of
+from meteragent.formats.release_columns import EPSILON, TYPES, UNBIASED, CellKind
 from meteragent.privacy.arrays import Mask
 from meteragent.privacy.domain import Watts
-from meteragent.privacy.policy import Policy
-from meteragent.privacy.terms import JOINT
 from meteragent.stream.releases import Kind, Releases, Step, Withheld, stages
 
 Column = NDArray[Any]
 """Of objects, where it is text or lists of numbers, and None is nothing; of floats, NaN is."""
-CellKind = Literal["text", "time", "whole", "number", "numbers"]
-UNBIASED, EPSILON = "_unbiased", "_epsilon"
-_TYPES: dict[CellKind, type[object]] = {"time": np.int64, "whole": np.int64, "number": np.float64}
-_ABOUT: dict[str, CellKind] = {
-    "meter_id": "text",
-    "window_start": "time",
-    "window_end": "time",
-    "status": "text",
-    "withheld": "text",
-    "unit": "text",
-    "policy": "text",
-    "readings": "text",
-    "slots": "whole",
-}
-
-
-def columns_of(policies: Iterable[Policy]) -> dict[str, CellKind]:
-    """Which columns there are: those about windows, and those of what policies ask."""
-    policies, kinds = list(policies), dict(_ABOUT)
-    if any(policy.readings == "exact" for policy in policies):
-        kinds["readings"] = "number"
-    for asked in (asked for policy in policies for asked in policy.questions):
-        answer: CellKind = "numbers" if asked.query.per_slot else "number"
-        name = asked.query.name
-        kinds |= {name: answer, f"{name}{UNBIASED}": answer, f"{name}{EPSILON}": "text"}
-    if any(policy.noise == JOINT for policy in policies):
-        kinds[f"{JOINT}{EPSILON}"] = "text"
-    return kinds
 
 
 def table(kinds: dict[str, CellKind], steps: Iterable[Step]) -> dict[str, Column]:
@@ -141,4 +112,4 @@ def _text(text: str, many: int) -> Column:
 def _nothing(kind: CellKind, many: int) -> Column:
     if kind == "number":
         return np.full(many, np.nan)
-    return np.full(many, None if kind not in _TYPES else 0, dtype=_TYPES.get(kind, np.object_))
+    return np.full(many, None if kind not in TYPES else 0, dtype=TYPES.get(kind, np.object_))

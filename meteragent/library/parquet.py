@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import narwhals as nw
 
 from meteragent.errors import FileRefused
+from meteragent.formats.release_columns import CellKind
 from meteragent.library.frames import Where, frame_of
-from meteragent.library.outcome import CellKind, Column, table
+from meteragent.library.outcome import Column, table
 from meteragent.library.plan import KeyLike, PolicyPlan
 from meteragent.library.rows import AT_ONCE, Tallied
 from meteragent.library.session import Session

@@ -28,8 +28,9 @@ from meteragent.explain import bills as exact
 from meteragent.explain import reader as best
 from meteragent.explain.bills import SMOOTHING
 from meteragent.explain.reader import Floats
+from meteragent.formats.release_columns import UNBIASED, CellKind
 from meteragent.library.frames import frame_of, opened
-from meteragent.library.outcome import UNBIASED, CellKind, Column
+from meteragent.library.outcome import Column
 from meteragent.library.plan import PolicyPlan
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.policy import Policy

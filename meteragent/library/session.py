@@ -7,6 +7,7 @@ run has spent nothing, and the next one makes the same windows of the same readi
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -14,7 +15,8 @@ from typing import Self
 from meteragent.errors import InvalidSetting
 from meteragent.files.job import NEVER_IDLE
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
-from meteragent.library.outcome import CellKind, Column, columns_of, table
+from meteragent.formats.release_columns import CellKind, columns_of
+from meteragent.library.outcome import Column, table
 from meteragent.library.plan import KeyLike, PolicyPlan
 from meteragent.library.rows import Cells, Tallied, batches
 from meteragent.stream.pipeline import Pipeline
@@ -44,7 +46,10 @@ class Session:
             problem = "closes windows as each meter is heard, and presence is private"
             raise InvalidSetting("by_meter", problem, "sort the rows by time, and leave it out")
         self._longer, self._wall, self._policies = longer, wall, config.policies
-        self._assigned = [one.with_idle(one.policy.idle + longer) for one in config.assigned]
+        self._assigned = [
+            replace(one.with_idle(one.policy.idle + longer), counts=False)
+            for one in config.assigned
+        ]
         self.kinds: dict[str, CellKind] = columns_of(config.policies)
         self.tallied = Tallied()
         self._accounts: dict[str, bytes] = {}

@@ -144,7 +144,7 @@ def simulate(
     if guess not in {"meter", "window"}:
         raise InvalidSetting("guess", "is none", 'write "meter" or "window"')
     rows, [assigned] = where.cells(given), plan.config.assigned
-    policy = assigned.policy
+    assigned, policy = replace(assigned, counts=False, pseudonyms=False), assigned.policy
     truth, _ = _released(rows, [replace(assigned, policy=_quiet(policy))], _key(seed, "truth"))
     seen = [_released(rows, [assigned], _key(seed, str(trial))) for trial in range(releases)]
     withheld = [len(_withheld(answers)) for answers, _ in seen]

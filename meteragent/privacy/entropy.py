@@ -97,6 +97,21 @@ class NoiseKey:
         return self.secret.hex() + "\n"
 
 
+def pseudonym(key: NoiseKey, policy: str, name: str, meter_id: str) -> str:
+    """What a meter is called in the releases of one policy, by its id and the name it goes by.
+
+    Postcondition: under another policy, name or key it is called otherwise, and nobody without the
+    key can tell which of both are one meter, as far as BLAKE2b is a pseudorandom function.
+    """
+    return blake2b(
+        f"{name}\0{meter_id}".encode(),
+        key=key.secret,
+        salt=bytes.fromhex(policy),
+        person=b"pseudonym",
+        digest_size=TAG_BYTES,
+    ).hexdigest()
+
+
 def tag(meter_id: str) -> bytes:
     """A meter's name, of fixed length."""
     return blake2b(meter_id.encode(), digest_size=TAG_BYTES).digest()

@@ -169,6 +169,11 @@ class Share:
         return _mark(f"{self.name}\0open")
 
     @property
+    def mark_of_last(self) -> int:
+        """The same for the last register of each meter."""
+        return _mark(f"{self.name}\0last")
+
+    @property
     def mark_of_lost(self) -> int:
         """The same for what was lost of its windows."""
         return _mark(f"{self.name}\0lost")

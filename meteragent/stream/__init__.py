@@ -9,6 +9,8 @@ open_slots  the slots of open panes
 strips      slots laid out straight, out of which panes are cut
 order       in which order closed windows leave, whatever batches they came in
 closed      what becomes of readings, and which panes have closed
+shown       what meters show: power, or something that becomes it
+counters    registers, which become the power between them
 panes       when panes close: the theory, and all the rules
 grain       what is folded: readings, or averages of parts
 pieces      which panes are pieces of which windows, and numbers as bytes
@@ -19,6 +21,7 @@ part_fold   averages of parts into windows
 folds       all that is kept of open windows, and which of them are over
 completed   all that is asked about windows that are over
 fold_record    windows that are not over as bytes, and back
+written     what is written down of a policy's meters, and taken over
 branch      one policy: who pays, what is released
 cohort      the meters that have the same policies, and their accounts
 housing     what a pipeline asks of those who keep panes

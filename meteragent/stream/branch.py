@@ -13,41 +13,35 @@ from meteragent.privacy.query import READINGS, Sums
 from meteragent.privacy.release import Releaser
 from meteragent.stream.closed import Closed
 from meteragent.stream.completed import completed
-from meteragent.stream.fold_record import Folded, FoldShape
-from meteragent.stream.folds import Contents, Decided, Folds, some_of
-from meteragent.stream.losses import since_in
+from meteragent.stream.folds import Contents, Decided, some_of
 from meteragent.stream.meters import Assigned
-from meteragent.stream.open_slots import OpenSlots
-from meteragent.stream.order import NEVER as NOT_KNOWN
-from meteragent.stream.panes import Store
-from meteragent.stream.pieces import as_bytes, as_numbers
 from meteragent.stream.releases import Releases, Withheld
+from meteragent.stream.written import Written
 
-_INT64 = np.dtype(np.int64)
-_TIME = _INT64.itemsize
 _COLUMNS = 4  # of a meter besides its slots and buckets: head, spent, released_until, next
 
 
-class Branch:
+class Branch(Written):
     """Closes windows of its meters, pays for them, and releases what is paid for."""
 
     kind = METER
     thin = Withheld.COVERAGE
     """Why a window is withheld that is not covered."""
 
-    def __init__(
-        self, assigned: Assigned, key: NoiseKey, by_name: Callable[[Integers], Integers]
-    ) -> None:
-        """`by_name` puts rows in the order of their meters' names."""
+    def __init__(self, assigned: Assigned, key: NoiseKey, name_of: Callable[[int], str]) -> None:
+        """`name_of` a row is its meter's."""
+        self._name_of = name_of
+        self._called = assigned.called(key)
+        super().__init__(assigned, self._by_name)
         self.name = assigned.name
-        self.policy = assigned.policy
-        self.share = assigned.share
-        self.store = Store(self.policy, by_name)
-        self.folds = Folds(self.policy)
         self.ledger = Ledger(self.policy.terms)
         self._tiers = assigned.tiers
         self._releaser = Releaser(self.policy, key, self.kind, assigned.tiers)
-        *_, self._of_open, self._of_lost = shapes(assigned)
+
+    def _by_name(self, rows: Integers) -> Integers:
+        """Rows in the order of what their meters are called."""
+        names = {row: self._called[0](self._name_of(row)) for row in rows.tolist()}
+        return np.array(sorted(names, key=names.__getitem__), dtype=np.int64)
 
     def grow(self, rows: int) -> None:
         """Make room for at least this many meters."""
@@ -63,95 +57,6 @@ class Branch:
         first = windows.start(windows.first_open(until[known]))
         self.store.go_on(rows[known], self.policy.panes.newest(first))
 
-    def kept(self, rows: Integers) -> Folded:
-        """What goes into the ledger records of these rows, of windows that are not over."""
-        digest, count = self.folds.shape
-        shape = FoldShape(self.share.mark, digest, count)
-        return Folded(shape, self.folds.until(rows), self.folds.state(rows))
-
-    def unfold(
-        self, rows: Integers, kept: list[Folded], known: Mask, alone: Mask, clock: int
-    ) -> None:
-        """Go on with the open windows of rows whose records hold this; what is lost, say so.
-
-        `known` are those records that would hold it, and `alone` meters that have but one. A row
-        may have several records.
-        """
-        if not self.folds.several:
-            return
-        mine = next((one for one in kept if one.shape.mark == self.share.mark), None)
-        until = np.where(known, clock, NEVER) if mine is None else mine.until
-        same = mine is not None and (mine.shape.digest, mine.shape.bytes) == self.folds.shape
-        told = until != NEVER
-        if mine is not None and same:
-            whole = told & alone
-            self.folds.take_over(rows[whole], until[whole], mine.state[whole])
-            self.store.go_on(rows[whole], self.policy.panes.newest(until[whole]))
-            told &= ~alone
-        if told.any():
-            lost, until = rows[told], until[told]
-            held = np.full(len(lost), NOT_KNOWN) if mine is None else until - 1
-            self.folds.losses.lose(lost, held, until)
-            self.store.go_on(lost, self.policy.panes.newest(until))
-
-    def carried(self, rows: Integers) -> Folded:
-        """What goes there too, of rows with open panes that are not to be read again."""
-        first, slots = self.store.next[rows], self.store.open_slots
-        levels = slots.straight(rows, first)
-        panes = self.policy.panes
-        state = [as_bytes(panes.start(first)[:, np.newaxis]), as_bytes(levels)]
-        until = panes.start(slots.held_until(rows, first))
-        return Folded(self._of_open, until, np.concatenate(state, axis=1))
-
-    def reopen(self, rows: Integers, kept: list[Folded], alone: Mask) -> None:
-        """Go on with open panes that were carried; what is lost of them, say so."""
-        mine = next((one for one in kept if one.shape.mark == self.share.mark_of_open), None)
-        if mine is None:
-            return
-        since = since_in(mine.state)
-        lost = np.ones(len(rows), dtype=np.bool_)
-        if mine.shape == self._of_open:
-            some, first = rows[alone], self.policy.panes.newest(since[alone])
-            levels = as_numbers(mine.state[alone, _TIME:], self.policy.domain.dtype)
-            self.store.go_on(some, first)
-            self.store.open_slots.take_over(some, first, levels)
-            lost = ~alone
-        if lost.any():
-            self._lose(rows[lost], since[lost], mine.until[lost])
-
-    def lose(self, rows: Integers, kept: list[Folded]) -> None:
-        """What was lost of rows whose records hold this stays lost."""
-        mine = next((one for one in kept if one.shape.mark == self.share.mark_of_lost), None)
-        if mine is not None:
-            self._lose(rows, since_in(mine.state), mine.until)
-
-    def _lose(self, rows: Integers, since: Integers, until: Integers) -> None:
-        self.folds.losses.lose(rows, since, until)
-        held = since != NOT_KNOWN
-        self.store.go_on(rows[held], self.policy.panes.newest(since[held]))
-
-    def settle_losses(self, rows: Integers, clock: int) -> None:
-        """Now all is known that was lost: see that somebody is told of it.
-
-        Where presence is private, what is withheld must not tell who was heard: what is lost of one
-        meter is lost of all.
-        """
-        if self.policy.presence == "public":
-            self.store.awaited[rows] = self.folds.awaited(rows)
-        elif self.folds.losses.any():
-            none = np.full(len(rows), NOT_KNOWN)
-            self.folds.losses.lose(rows, none, np.full(len(rows), clock))
-
-    def are_lost(self, rows: Integers) -> Mask:
-        """Which of these rows have lost anything of windows that are not over."""
-        following = self.policy.panes.start(self.store.next[rows])
-        return self.folds.losses.open(rows, self.policy.windows.first_open(following))
-
-    def lost(self, rows: Integers) -> Folded:
-        """What goes into the ledger records of such rows."""
-        losses = self.folds.losses
-        return Folded(self._of_lost, losses.until(rows), losses.state(rows))
-
     @property
     def holds_open(self) -> bool:
         """Whether any window that is not over holds a reading."""
@@ -162,7 +67,8 @@ class Branch:
         """In arrays."""
         ledger = self.ledger
         account = ledger.buckets_kept * ledger.buckets.itemsize + ledger.head.itemsize * _COLUMNS
-        return self.store.open_slots.bytes_per_row + self.folds.bytes_per_row + account
+        open_panes = self.store.open_slots.bytes_per_row + self.store.shown.bytes_per_row
+        return open_panes + self.folds.bytes_per_row + account
 
     @property
     def nothing(self) -> Releases:
@@ -202,9 +108,12 @@ class Branch:
         held = _held(readings) if self.policy.carried else decided.heard
         granted, withheld = self._pay(decided, starts, held, contents)
         found = self._release(decided, contents, tags, starts, granted)
+        why = withheld.tolist()
         whole, *copies = (
-            Releases(policy, meters, starts, granted, withheld.tolist(), held, present, *watts)
-            for policy, watts in zip((self.policy, *self._tiers), found, strict=True)
+            Releases(policy, [*map(called, meters)], starts, granted, why, held, present, *watts)
+            for policy, called, watts in zip(
+                (self.policy, *self._tiers), self._called, found, strict=True
+            )
         )
         return replace(whole, tiers=tuple(copies)) if copies else whole
 
@@ -270,19 +179,6 @@ class Branch:
                 for watts, its in zip(whole, some, strict=True):
                     watts[paid] = its
         return found
-
-
-def shapes(assigned: Assigned) -> list[FoldShape]:
-    """What may stand behind the account of a meter, in this order.
-
-    Open windows, if panes make them; open panes; what was lost.
-    """
-    policy, share, folds = assigned.policy, assigned.share, Folds(assigned.policy)
-    digest, count = folds.shape
-    levels = OpenSlots(policy).length * policy.domain.dtype.itemsize
-    of_open = FoldShape(share.mark_of_open, digest, _TIME + levels)
-    of_lost = FoldShape(share.mark_of_lost, 0, _TIME)
-    return [*([FoldShape(share.mark, digest, count)] if folds.several else []), of_open, of_lost]
 
 
 def _held(contents: Levels | Sums) -> Integers:

@@ -2,10 +2,17 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from meteragent.privacy.arrays import Integers
 from meteragent.stream.order import Timing
 from meteragent.stream.readings import Reject
 from meteragent.stream.strips import Panes
+
+
+def nobody() -> Integers:
+    """No rows."""
+    return np.empty(0, dtype=np.int64)
 
 
 @dataclass(slots=True)
@@ -15,6 +22,8 @@ class Tally:
     accepted: int = 0
     late: int = 0
     duplicate: int = 0
+    unpaired: int = 0
+    """Registers of panes that have closed, without one in the slot before."""
 
     def count(self, held: int, fresh: int) -> None:
         """Of readings in time that held a value, `fresh` found their slot empty."""
@@ -42,3 +51,7 @@ class Closed:
     reached: Integers
     """... up to this one: those that are not among `panes` hold nothing."""
     timing: Timing
+    noted: Integers = field(default_factory=nobody)
+    """Of which a last register is noted, though panes may hold no power."""
+    unpaired: int = 0
+    """How many registers had none in the slot before."""

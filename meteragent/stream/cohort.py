@@ -40,11 +40,11 @@ class Cohort:
         self,
         assigned: Sequence[Of],
         key: NoiseKey,
-        branch: Callable[[Of, NoiseKey, Callable[[Integers], Integers]], Branch] = Branch,
+        branch: Callable[[Of, NoiseKey, Callable[[int], str]], Branch] = Branch,
     ) -> None:
         """`branch` makes what each policy does of its meters."""
         self.prefix = assigned[0].prefix
-        self.branches = [branch(one, key, self._by_name) for one in assigned]
+        self.branches = [branch(one, key, self._name_of) for one in assigned]
         self._shares = [branch.share for branch in self.branches]
         self.meters: list[str] = []
         self._tags = np.empty((0, TAG_BYTES), dtype=np.uint8)
@@ -82,6 +82,7 @@ class Cohort:
             alone, known = several[rows] == 1, newer[members]
             for branch in self.branches:
                 branch.unfold(rows, kept, known, alone, clock)
+                branch.recall(rows, kept, alone)
                 branch.reopen(rows, kept, alone)
                 branch.lose(rows, kept)
         for branch in self.branches:
@@ -114,6 +115,8 @@ class Cohort:
         changed = decided.rows[run_starts(decided.rows)]
         if branch.folds.several:
             changed = np.union1d(closed.panes.rows, changed)
+        if len(closed.noted):
+            changed = np.union1d(closed.noted, changed)
         if not len(changed):
             return None
         meters = [self.meters[row] for row in decided.rows.tolist()]
@@ -134,8 +137,8 @@ class Cohort:
         none = np.empty(0, dtype=np.int64)
         return Step(branch.name, branch.nothing, self.accounts(rows), none, none)
 
-    def _by_name(self, rows: Integers) -> Integers:
-        return np.array(sorted(rows.tolist(), key=self.meters.__getitem__), dtype=np.int64)
+    def _name_of(self, row: int) -> str:
+        return self.meters[row]
 
     def accounts(self, changed: Integers) -> list[tuple[str, bytes]]:
         """The ledger records of meters as they are now, once each."""
@@ -173,5 +176,6 @@ class Cohort:
     ) -> list[bytes]:
         """The same, where these are written of all of them, besides open windows."""
         kept = [branch.kept(rows) for branch in self.branches if branch.folds.several]
+        kept += [one for branch in self.branches for one in branch.noted(rows)]
         kept += [write(rows) for write in others]
         return fold_record.dump(kept) if kept else []

@@ -1,20 +1,23 @@
 """Open windows as bytes, and back: what stands behind a meter's account in its ledger record.
 
-Little endian; nothing, where every policy of the meter has windows that are panes, and no pane is
-carried. Else
+Little endian; nothing, where every policy of the meter has windows that are panes, readings are no
+registers, and no pane is carried. Else
 
     magic    4 bytes   "fld1"
     count    uint16    how many pieces follow: one for each policy whose windows have several
-                       panes, one for each whose open panes are carried for this meter, and
-                       one for each of which open windows of this meter have lost something
+                       panes, one for each where readings are registers, one for each whose open
+                       panes are carried for this meter, and one for each of which open windows of
+                       this meter have lost something
     zero     uint16
 
 then of each, the same for all meters of a policy:
 
     mark     uint64    of the policy's name: see `Share`; for open panes, its `mark_of_open`, and
-                       for what was lost its `mark_of_lost`
-    digest   uint64    the first bytes of its digest, which says what is kept, and how; for what
-                       was lost 0, as that is lost whatever the policy
+                       for last registers its `mark_of_last`, and for what was lost its
+                       `mark_of_lost`
+    digest   uint64    the first bytes of its digest, which says what is kept, and how; for last
+                       registers, its interval; for what was lost 0, as that is lost whatever the
+                       policy
     bytes    uint64    how many of them
 
 and then what is kept, in the same order. Of windows:
@@ -23,11 +26,16 @@ and then what is kept, in the same order. Of windows:
     kept     bytes     counts of readings (int32), then sums (int64), minima and maxima of open
                        windows, a column each; or the slots of the last panes
 
+of last registers:
+
+    until    int64     when the slot begins that it stands in, in milliseconds; or never was any
+    shown    int64     what is held of it: see `counters`
+
 and of open panes:
 
     until    int64     none behind this time holds anything, in milliseconds
     first    int64     when the first begins that has not closed, in milliseconds
-    slots    bytes     from there on, as many as a row has: levels, or -1
+    slots    bytes     from there on, as many as a row has: levels, or registers, or -1
 
 and of what was lost:
 
@@ -102,7 +110,7 @@ def _length_before(record: bytes) -> int:
     if not record:
         return 0
     count = int.from_bytes(record[4:6], "little")
-    if record[:4] != OPEN_WINDOWS or record[6:8] != b"\0\0" or not 0 < count <= 3 * MOST_RINGS:
+    if record[:4] != OPEN_WINDOWS or record[6:8] != b"\0\0" or not 0 < count <= 4 * MOST_RINGS:
         raise LedgerDamaged("what stands behind an account is of no version that is known here")
     return _HEAD.itemsize + count * _SHAPE.itemsize
 

@@ -113,12 +113,12 @@ class GroupBranch(Branch):
         self,
         assigned: AssignedGroups,
         key: NoiseKey,
-        by_name: Callable[[Integers], Integers],
+        name_of: Callable[[int], str],
         *,
         homes_of: Callable[[Integers, Integers], Integers],
     ) -> None:
         """`homes_of` answers how many members rows have for the windows that begin then."""
-        super().__init__(assigned, key, by_name)
+        super().__init__(assigned, key, name_of)
         self._least = assigned.policy.homes.least
         self._layers = assigned.policy.layers
         self._homes_of = homes_of

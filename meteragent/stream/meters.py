@@ -1,10 +1,12 @@
 """Which meter an id names, and which policies are that meter's."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 from unicodedata import normalize
 
+from meteragent.privacy.entropy import NoiseKey, pseudonym
 from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.terms import Share
@@ -19,6 +21,17 @@ class Assigned:
     policy: Policy
     tiers: tuple[Policy, ...] = ()
     """Noisier copies of its releases, each of that before it, and the first of the policy's."""
+    counts: bool = False
+    """Whether its readings are those of registers: see `counters`."""
+    pseudonyms: bool = False
+    """Whether releases call meters by pseudonyms."""
+
+    def called(self, key: NoiseKey) -> list[Callable[[str], str]]:
+        """What releases call meters, by their ids; and what each of their copies does."""
+        if not self.pseudonyms:
+            return [str] * (1 + len(self.tiers))
+        policies = (self.policy, *self.tiers)
+        return [partial(pseudonym, key, policy.id, self.name) for policy in policies]
 
     @property
     def share(self) -> Share:

@@ -22,15 +22,20 @@ CARRIED = NOT_OPEN - 2
 """All that the pane holds is written down."""
 
 
+Kind = np.dtype[np.signedinteger]
+
+
 class OpenSlots:
     """The slots of one policy's open panes, a row per meter."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, held: Kind | None = None) -> None:
+        """Slots hold levels, unless something else is `held`."""
         self._panes = policy.panes
         self.length = policy.panes.slots + -(-policy.patience // policy.interval)
         self.panes = -(-self.length // policy.panes.slots)
         """The most panes of one row that can be open at once."""
-        self._levels = np.empty((0, self.length), dtype=policy.domain.dtype)
+        kind = policy.domain.dtype if held is None else held
+        self._levels = np.empty((0, self.length), dtype=kind)
         self._opened = np.empty((0, self.panes), dtype=np.int64)
         """Twice the offset of a record, and one more where older ones are carried."""
         self._opened_clock = np.empty((0, self.panes), dtype=np.int64)

@@ -25,8 +25,6 @@ closing pane holds are calm in the end.
 
 Of a pane that holds nothing nobody is told where presence is public, unless somebody waits for it:
 `awaited` is the pane by which a row's next window is over.
-
-The obvious twin, one reading after the other, is in the tests.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,10 +40,11 @@ from meteragent.stream.closed import Closed, Tally
 from meteragent.stream.open_slots import OpenSlots
 from meteragent.stream.order import NEVER, Course, OwnTime, Timing, largest_so_far
 from meteragent.stream.records import NONE, Records
+from meteragent.stream.shown import Shown
 from meteragent.stream.strips import Panes
 
 UNKNOWN = -(2**62)
-"""`next` of a meter that was never heard of."""
+"""`next` of unknown meters."""
 STRIDE_SLOTS = 2**14
 """By so much one meter moves at a stride."""
 SLOTS_AT_ONCE = 2**18
@@ -57,14 +56,18 @@ class Store:
     """The open panes of one policy's meters in one partition, a row per meter."""
 
     def __init__(
-        self, policy: Policy, by_name: Callable[[Integers], Integers] = lambda rows: rows
+        self,
+        policy: Policy,
+        by_name: Callable[[Integers], Integers] = lambda rows: rows,
+        shown: Shown | None = None,
     ) -> None:
-        """`by_name` puts rows in the order of their meters' names."""
+        """`by_name` puts rows in the order of their meters' names; meters show power, or this."""
         self.policy = policy
         self._by_name = by_name
         self.in_order = False
         """Whether what `advance` closes is in order as it comes."""
-        self.open_slots = OpenSlots(policy)
+        self.shown = Shown(policy) if shown is None else shown
+        self.open_slots = OpenSlots(policy, self.shown.dtype)
         self.next = np.empty(0, dtype=np.int64)
         """The first pane of each row that has not closed."""
         self.awaited = np.empty(0, dtype=np.int64)
@@ -85,12 +88,10 @@ class Store:
             lengthen(self, "awaited", room, NEVER)
             lengthen(self, "_marked", room, 0)
             self.open_slots.grow(room)
+            self.shown.grow(room)
 
     def go_on(self, rows: Integers, panes: Integers) -> None:
-        """Take over that all panes of these rows before these have closed.
-
-        A row may come several times.
-        """
+        """Take over that all panes of these rows, some several times, before these have closed."""
         np.maximum.at(self.next, rows, panes)
 
     def add(self, records: Records, course: Course, tally: Tally) -> Iterator[Closed]:
@@ -303,7 +304,7 @@ class Store:
             self.open_slots.go_on(strips)
             self.open_slots.open(mine.since(self._panes.start(strips.final[nth])))
             self.next[strips.rows] = strips.final
-            panes = strips.cut()
+            panes, noted, unpaired = self.shown.powers(strips.cut())
             if self.policy.presence == "public":
                 panes = panes.without_empty()
-            yield Closed(panes, strips.rows, strips.begin, strips.final, timing)
+            yield Closed(panes, strips.rows, strips.begin, strips.final, timing, noted, unpaired)

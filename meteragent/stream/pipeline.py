@@ -264,6 +264,7 @@ class Pipeline:
                 self._stage += branch.store.in_order
 
     def _decided(self, cohort: Housing[Any], branch: Closing, closed: Closed) -> Iterator[Step]:
+        self.counts.tally.unpaired += closed.unpaired
         step = cohort.decide(branch, closed)
         if step is not None:
             yield replace(step, place=self._places[branch], stage=self._stage)
@@ -282,7 +283,7 @@ class Pipeline:
                     readings.intervals,
                     readings.counts,
                     np.cumsum(readings.counts) - readings.counts,
-                    branch.policy.domain.levels(readings.watts),
+                    branch.store.shown.held(readings.watts),
                     np.zeros_like(rows),
                 )
                 its = records if len(mine) == len(homes) else records.where(mine)

@@ -32,6 +32,8 @@ class Reason(StrEnum):
     """`meter_id` or `account` is no string of 1 to 128 characters without control characters."""
     BAD_TIME = "bad_time"
     """Neither milliseconds nor RFC 3339 with a zone; or outside 1970 to 9999."""
+    IN_SECONDS = "in_seconds"
+    """Its time is a number of seconds, and read as milliseconds it would be in January 1970."""
     BAD_INTERVAL = "bad_interval"
     """`interval_ms` is no positive integer."""
     BAD_VALUE = "bad_value"
@@ -52,6 +54,10 @@ class Reason(StrEnum):
     """A new meter, and the partition holds as many as it may."""
     WRONG_PARTITION = "wrong_partition"
     """The meter's home, as `kafka.partitioner` has it, is another partition."""
+
+
+TODAY_IN_SECONDS = (10**9, 2 * 10**9)
+"""From 2001 to 2033; so many milliseconds are in January 1970, when no meter was read."""
 
 
 class Reject(NamedTuple):
@@ -137,6 +143,20 @@ class Readings:
     def kept(self, runs: Mask) -> "Readings":
         """Some of the runs, and none of the rejects."""
         return self if runs.all() else self.chosen(runs, [], self.next_offset)
+
+    def without_seconds(self) -> "Readings":
+        """The same; records whose times are of seconds, though milliseconds were meant, rejected.
+
+        Postcondition: which are follows from each record alone.
+        """
+        begin, end = TODAY_IN_SECONDS
+        if not len(self.starts) or int(self.starts.min()) >= end:
+            return self
+        wrong = np.isin(self.offsets, self.offsets[(self.starts >= begin) & (self.starts < end)])
+        if not wrong.any():
+            return self
+        found = [Reject(at, Reason.IN_SECONDS) for at in np.unique(self.offsets[wrong]).tolist()]
+        return self.chosen(~wrong, sorted([*self.rejects, *found]), self.next_offset)
 
     def ahead(self, skew: int) -> Mask:
         """Which runs end later than so long after their records were written."""

@@ -54,6 +54,8 @@ class BatchTaken(OfPartition):
     accepted: int
     late: int
     duplicate: int
+    unpaired: int
+    """Registers without one in the slot before, in panes that have closed."""
     rejects: Mapping[Reason, int]
 
 

@@ -104,6 +104,7 @@ class Monitor:
             self.series.readings.labels("late").inc(event.late)
             self.series.readings.labels("accepted").inc(event.accepted)
             self.series.readings.labels("duplicate").inc(event.duplicate)
+            self.series.unpaired.inc(event.unpaired)
             self.recent.bin(now).late += event.late
             self.recent.bin(now).in_time += event.accepted
             self._late += event.late

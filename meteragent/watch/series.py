@@ -85,6 +85,11 @@ class Series:
             "Readings by what became of them; where presence is private, none is counted.",
             outcome=("accepted", "late", "duplicate"),
         )
+        self.unpaired = self._counter(
+            "registers_unpaired",
+            "Registers without one in the slot before, so that no power follows; where presence is "
+            "private, none is counted.",
+        )
         self.rejects = self._counter(
             "rejects", "Records rejected whole.", reason=[r.value for r in Reason]
         )

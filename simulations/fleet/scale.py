@@ -22,7 +22,7 @@ from meteragent.config.kafka import Kafka
 from meteragent.formats.encoder import Encoder
 from meteragent.kafka import restore
 from meteragent.kafka.clients import Clients
-from meteragent.kafka.outbox import send
+from meteragent.kafka.outbox import Record, send
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
@@ -145,7 +145,7 @@ async def _write_accounts(kafka: Kafka, meters: int) -> None:
         for _ in one.feed(batch):
             pass
     for step in one.tick(3 * WINDOW):
-        records = [(meter.encode(), account, None) for meter, account in step.accounts]
+        records = [Record(meter.encode(), account) for meter, account in step.accounts]
         await asyncio.gather(*await send(writer, kafka.ledger, 0, records))
     await writer.commit_transaction()
     await clients.close(writer)

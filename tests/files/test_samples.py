@@ -69,6 +69,7 @@ OF_FINDINGS = [
     Sample("datadis.csv", 'format = "datadis"', "1h", MIDNIGHT + 19 * 3_600_000, offset="1h"),
     Sample("enedis.csv", 'format = "enedis"\n' + ONE, "30m"),
     Sample("end_stamps.csv", 'stamp = "end"'),
+    Sample("register.csv", 'kind = "register"\nunit = "kWh"'),
 ]
 """Of the 21 shapes that were tried first, those that need no more than a mapping."""
 CONVERTED = [
@@ -76,9 +77,13 @@ CONVERTED = [
     Sample("espi.xml"),
     Sample("nem12.csv", "", "30m", MIDNIGHT - 10 * 3_600_000),
 ]
-"""Those that are made lines of before. A telegram and a register are refused: 19 of 21."""
+"""Those that are made lines of before. A telegram is refused: 20 of 21."""
 MORE = [
     Sample("shelly_em.jsonl", 'format = "shelly-em"'),
+    Sample("tasmota_total.jsonl", 'format = "tasmota-total"\n' + ONE + PARIS),
+    Sample("shelly_total.jsonl", 'format = "shelly-total"'),
+    Sample("zigbee2mqtt_total.jsonl", 'format = "zigbee2mqtt-total"'),
+    Sample("homewizard_total.jsonl", 'format = "homewizard-total"\n' + PARIS),
     Sample("octopus.json", 'format = "octopus"\n' + ONE, "30m"),
     Sample("ha_statistics.tsv", 'format = "ha-statistics"\n' + PARIS, "1h"),
     Sample("uci.txt", 'format = "uci"\n' + ONE + PARIS),
@@ -136,8 +141,8 @@ def test_a_document_is_released_as_it_is_once_it_is_converted(
     assert released(Path("out"))[:2] == list(zip(starts, sample.means, strict=True))
 
 
-def test_nineteen_of_the_shapes_that_were_tried_first_are_right() -> None:
-    assert len(OF_FINDINGS) + len(CONVERTED) == 19
+def test_twenty_of_the_shapes_that_were_tried_first_are_right() -> None:
+    assert len(OF_FINDINGS) + len(CONVERTED) == 20
 
 
 @pytest.mark.parametrize(
@@ -183,20 +188,6 @@ def test_a_recipe_asks_for_what_it_does_not_know(
     needs = recipes()[recipe].needs
     assert code == (Exit.CONFIGURATION if needs else Exit.OK), said
     assert all(f"input.{need}: is missing, and {recipe} does not say it" in said for need in needs)
-
-
-def test_a_register_is_refused_by_name(directory: Path, capsys: Said) -> None:
-    config = written(directory, Sample("register.csv", 'kind = "register"\nunit = "kWh"'))
-    arguments = ("sanitize", str(SAMPLES / "register.csv"), "-c", str(config), "-o", "out")
-    assert main([*arguments]) == Exit.CONFIGURATION
-    assert "input.kind: is not read yet" in capsys.readouterr().err
-
-
-def test_a_register_is_refused_by_name_as_an_argument_too(directory: Path, capsys: Said) -> None:
-    config = written(directory, Sample("register.csv"))
-    arguments = ("sanitize", str(SAMPLES / "register.csv"), "-c", str(config), "--kind", "register")
-    assert main([*arguments]) == Exit.CONFIGURATION
-    assert "--kind: is not read yet" in capsys.readouterr().err
 
 
 def test_a_column_of_units_may_be_something_else(directory: Path) -> None:
@@ -251,11 +242,21 @@ def test_policies_of_several_intervals_need_that_of_the_input(
     assert "input.interval: is missing, and policies have several" in capsys.readouterr().err
 
 
+def test_seconds_are_never_taken_for_milliseconds(directory: Path, capsys: Said) -> None:
+    config = written(directory, Sample("epoch_seconds.jsonl"))
+    arguments = ("sanitize", str(SAMPLES / "epoch_seconds.jsonl"), "-c", str(config), "-o", "out")
+    assert main([*arguments]) == Exit.NOTHING
+    said = capsys.readouterr().err
+    assert "4 lines rejected (in_seconds 4 from line 1)" in said
+    assert "times are in seconds: --time-format unix" in said
+    assert released(Path("out")) == []
+
+
 def test_a_register_is_never_taken_for_power(directory: Path, capsys: Said) -> None:
     config = written(directory, Sample("register.csv"))
     arguments = ("sanitize", str(SAMPLES / "register.csv"), "-c", str(config), "-o", "out")
     main([*arguments])
-    assert "4 lines rejected (wrong_unit 4 from line 2)" in capsys.readouterr().err
+    assert "5 lines rejected (wrong_unit 5 from line 2)" in capsys.readouterr().err
     assert released(Path("out")) == []
 
 

@@ -6,7 +6,7 @@ NOW, DAY = 20 * 86_400_000, 86_400_000
 
 
 def of(*ends: int) -> list[Record]:
-    return [(b"m", b"{}", end) for end in ends]
+    return [Record(b"m", b"{}", end) for end in ends]
 
 
 def test_what_kafka_deletes_at_once_is_counted_by_topic() -> None:

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from meteragent.errors import LedgerDamaged
 from meteragent.privacy.ledger_record import behind
 from meteragent.privacy.question import question
-from meteragent.stream.branch import shapes
 from meteragent.stream.fold_record import longest
 from meteragent.stream.pipeline import Assigned, Pipeline
 from meteragent.stream.releases import Step, Withheld
 from meteragent.stream.trail import expected, read_back
+from meteragent.stream.written import shapes
 from tests.given import HOUR, KEY, SECOND, Record, policy, readings
 from tests.laws.test_pipeline import HOME, PEAKS, SUMS, Published, at_once
 

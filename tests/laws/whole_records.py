@@ -30,7 +30,8 @@ from aiokafka import TopicPartition
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.kafka.intake import Intake
-from meteragent.kafka.outbox import send
+from meteragent.kafka.outbox import Headers, send
+from meteragent.kafka.outbox import Record as Outgoing
 from meteragent.kafka.owner import Bond, Generation, Layout
 from meteragent.kafka.restore import metadata
 from meteragent.kafka.unpack import Unpacker
@@ -284,6 +285,7 @@ class Kept(NamedTuple):
     value: bytes
     timestamp: int | None
     """None: that of the sending."""
+    headers: tuple[tuple[str, bytes], ...]
 
 
 class Carried(NamedTuple):
@@ -322,8 +324,10 @@ class _Batch:
     def __init__(self) -> None:
         self.records: list[Kept] = []
 
-    def append(self, *, key: bytes, value: bytes, timestamp: int | None) -> object:
-        self.records.append(Kept(key, value, timestamp))
+    def append(
+        self, *, key: bytes, value: bytes, timestamp: int | None, headers: Headers = ()
+    ) -> object:
+        self.records.append(Kept(key, value, timestamp, (*headers,)))
         return self
 
     def record_count(self) -> int:
@@ -407,13 +411,13 @@ class _Agent:
         return position
 
 
-def spent(kept: tuple[bytes, bytes | None, int | None]) -> tuple[bytes, bytes | None, int | None]:
+def spent(kept: Outgoing) -> Outgoing:
     """What an account has spent: open windows stand behind it, which are as secret as readings."""
-    key, account, time = kept
+    account = kept.value
     [tail] = behind([account]) if account else [b""]
     if account and tail.startswith(OPEN_WINDOWS):
         account = account.removesuffix(tail)
-    return key, account, time
+    return kept._replace(value=account)
 
 
 # The law of it; the random function stands in for BLAKE2b already.

@@ -30,8 +30,8 @@ class Batch:
     def __init__(self) -> None:
         self.records: list[tuple[bytes, bytes]] = []
 
-    def append(self, *, key: bytes, value: bytes, timestamp: int | None) -> object:
-        del timestamp
+    def append(self, *, key: bytes, value: bytes, timestamp: int | None, headers: object) -> object:
+        del timestamp, headers
         if len(self.records) == BATCH:
             return None
         self.records.append((key, value))

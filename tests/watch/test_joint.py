@@ -34,7 +34,7 @@ def stage() -> Stage:
 
 def test_a_window_is_paid_once_for_all_answers_or_not_at_all() -> None:
     made = stage()
-    documents = [json.loads(document or b"") for _, document, _ in made.published]
+    documents = [json.loads(document or b"") for _, document, *_ in made.published]
     assert [document["epsilon"] for document in documents] == [{"joint": "0.01"}] * 2 + [{}] * 2
     assert [document["status"] for document in documents] == ["released"] * 2 + ["suppressed"] * 2
     for query in ("min", "avg", "max"):

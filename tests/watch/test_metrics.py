@@ -216,7 +216,7 @@ def test_a_window_that_keeps_an_answer_is_not_suppressed() -> None:
 
 
 EVENTS: list[Occurrence] = [
-    BatchTaken(0, 5, 3, 1, 1, {Reason.EMPTY: 2}),
+    BatchTaken(0, 5, 3, 1, 1, 2, {Reason.EMPTY: 2}),
     TransactionEnded(0, 3, 0.1),
     TransactionEnded(0, 3, 0.1, outlived=2),
     TransactionAbandoned(0),
@@ -303,7 +303,7 @@ def test_late_readings_are_said_at_once_and_then_once_an_hour() -> None:
     for after in (0, 10, 3590, 5, 7200):
         now[0] += after
         with capture_logs() as lines:
-            monitor.tell(BatchTaken(0, 9, 7, 2, 0, {}))
+            monitor.tell(BatchTaken(0, 9, 7, 2, 0, 0, {}))
         said += [line["readings"] for line in lines if line["event"] == "readings came late"]
     assert said == [2, 4, 4]
     assert monitor.recent.late(now[0]) == 2
@@ -316,7 +316,7 @@ def test_that_most_readings_come_late_is_said_with_what_to_set() -> None:
     said = []
     for accepted, late in ((5, 5), (1, 9), (2, 1), (0, 1)):
         with capture_logs() as lines:
-            monitor.tell(BatchTaken(0, 9, accepted, late, 0, {}))
+            monitor.tell(BatchTaken(0, 9, accepted, late, 0, 0, {}))
         said += [line["event"] for line in lines if line["log_level"] == "warning"]
         now[0] += 1800
     assert said == ["readings came late", "most readings came late: is delay to be set?"]

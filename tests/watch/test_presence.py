@@ -76,7 +76,7 @@ def played(settings: Config, records_of: Callable[[int], Iterable[bytes]]) -> Se
             metrics.append(stage.monitor.series.expose()[0].decode())
             status = Status(settings, stage.monitor, stage, wall=lambda: stage.now)
             pages.append(status.document() | {"up_seconds": 0})
-    for key, text, time in stage.published:
+    for key, text, time, _ in stage.published:
         document = json.loads(text or b"")
         for answers in ("values", "unbiased"):
             document[answers] = [*document[answers]]
