@@ -13,7 +13,7 @@ from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
 from meteragent.explain.words import time_text
 from meteragent.formats import fast
-from meteragent.formats.mapped import message_decoder
+from meteragent.formats.messages import message_decoder
 from meteragent.stream.meters import lookalikes
 from meteragent.stream.trail import read_back
 

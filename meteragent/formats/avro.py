@@ -72,7 +72,7 @@ def whole(message: bytes | None) -> bytes:
     return message
 
 
-def _read(text: bytes, schema: Parsed) -> Any:  # noqa: ANN401 - whatever it says
+def _read(text: bytes, schema: Any) -> Any:  # noqa: ANN401 - as its reader's
     """All of it, or None: it is not what the schema says."""
     stream = BytesIO(text)
     try:

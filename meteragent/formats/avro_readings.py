@@ -16,7 +16,7 @@ from meteragent.formats.fast import merged
 from meteragent.formats.forms import MessageDecoder, Numbers, Payloads
 from meteragent.formats.json_one import LATEST, MOST_VALUES
 from meteragent.formats.mapped_one import is_meter
-from meteragent.privacy.arrays import Integers, Mask, counted
+from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.domain import Watts
 from meteragent.stream.readings import Readings
 

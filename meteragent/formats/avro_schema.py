@@ -90,9 +90,7 @@ class _Judge:
             return 1, 1
         return self.least(kind, inside)
 
-    def _of_name(
-        self, name: str, schema: Parsed, inside: tuple[str, ...]
-    ) -> tuple[int, int]:
+    def _of_name(self, name: str, schema: Parsed, inside: tuple[str, ...]) -> tuple[int, int]:
         if name in inside:
             raise SchemaRefused
         if name not in self._known:

@@ -1,7 +1,7 @@
 """What a format has to do.
 
 A new one is a module beside this one and the line that chooses it: of messages in
-`mapped.message_decoder`, of lines in `lines.decoder_of`, of what is written to Kafka in
+`messages.message_decoder`, of lines in `lines.decoder_of`, of what is written to Kafka in
 `kafka.handover.Shared`, of the files that are written in `commands.arguments.OUTPUTS`.
 """
 

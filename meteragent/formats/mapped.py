@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from meteragent.formats.decoder import Decoder
-from meteragent.formats.forms import Body, MessageDecoder, Numbers, Payloads
+from meteragent.formats.forms import Body, Numbers, Payloads
 from meteragent.formats.json_body import JsonBody
 from meteragent.formats.json_one import (
     LATEST,
@@ -27,15 +26,6 @@ from meteragent.stream.readings import Readings, Reason, Reject
 
 CHUNK = 256
 """Documents that are parsed together."""
-
-
-def message_decoder(mapping: Mapping) -> MessageDecoder:
-    """What reads messages: chosen once, and in the canonical form the fastest there is.
-
-    InvalidSetting: the mapping makes no sense for documents.
-    """
-    mapping.refuse_documents()
-    return Decoder() if mapping.is_canonical else MappedDecoder(mapping)
 
 
 class _Found(NamedTuple):

@@ -7,7 +7,6 @@ the bodies of its messages, which is made when it is learned.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from meteragent.formats.decoder import refusing
 from meteragent.formats.fast import merged
@@ -15,13 +14,6 @@ from meteragent.formats.forms import MessageDecoder, Numbers, Payloads
 from meteragent.formats.framing import SIZE, number_of
 from meteragent.formats.json_one import BadRecord
 from meteragent.stream.readings import Readings, Reason
-
-SchemaKind = Literal["AVRO", "PROTOBUF", "JSON"]
-"""As registries call them."""
-FORMATS: dict[str, SchemaKind] = {"avro": "AVRO", "protobuf": "PROTOBUF", "json-schema": "JSON"}
-"""As `input.format` calls them."""
-SERIALIZED: frozenset[SchemaKind] = frozenset({"PROTOBUF"})
-"""Of which a registry is asked for a descriptor in place of its source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +33,10 @@ class SchemaRefused(Exception):
 class SchemasLacking(Exception):
     """Messages cannot be read before these schemas are known; nothing was read."""
 
-    def __init__(self, offset: int, numbers: frozenset[int]) -> None:
-        super().__init__(f"{len(numbers)} schemas are not known yet")
-        self.offset = offset
-        """Of the first of these messages."""
+    def __init__(self, numbers: frozenset[int]) -> None:
+        super().__init__("not all schemas are known yet")
         self.numbers = numbers
+        """All that they need, known or not."""
 
 
 class RegisteredDecoder:
@@ -65,6 +56,10 @@ class RegisteredDecoder:
             self._known[number] = self._reader(schema)
         except SchemaRefused:
             self._known[number] = Reason.BAD_SCHEMA
+
+    def knows(self, number: int) -> bool:
+        """Whether its messages can be decoded, or are to be rejected."""
+        return number in self._known
 
     def forget(self, number: int) -> None:
         """Lack it again, when it is next needed."""
@@ -96,8 +91,7 @@ class RegisteredDecoder:
         numbers = [*map(self._numbered, values)]
         lacking = {n for n in {*numbers} if isinstance(n, int) and n not in self._known}
         if lacking:
-            first = next(at for at, number in enumerate(numbers) if number in lacking)
-            raise SchemasLacking(offsets[first], frozenset(lacking))
+            raise SchemasLacking(frozenset(n for n in numbers if isinstance(n, int)))
         groups: dict[MessageDecoder | Reason, list[int]] = {}
         for index, number in enumerate(numbers):
             known = self._known[number] if isinstance(number, int) else number

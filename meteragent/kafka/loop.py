@@ -12,6 +12,14 @@ Clock = Callable[[], float]
 shows. Tests hand in others."""
 
 
+LAST_RETRY_SECONDS = 15.0
+
+
+def back_off(first: float, failures: int) -> float:
+    """Seconds until the next try: twice as long after each failure, up to a limit."""
+    return min(first * (1 << min(failures - 1, 10)), LAST_RETRY_SECONDS)
+
+
 def run_until_done(work: Coroutine[object, object, None]) -> None:
     """Run to the end; what libraries leave behind in the loop is told by its type alone."""
     with asyncio.Runner(loop_factory=_factory()) as runner:

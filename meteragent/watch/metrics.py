@@ -84,7 +84,7 @@ class Monitor:
                 self._moved(partition, state)
             case e.PartitionRestored():
                 self._restored(event)
-            case e.PartitionFailed() | e.AgentFailed() | e.ClockFailed():
+            case e.PartitionFailed() | e.AgentFailed() | e.ClockFailed() | e.SchemasAwaited():
                 self._failed(event)
             case e.ClockCompared(ahead):
                 self._compared(ahead, agrees=event.agrees)
@@ -211,7 +211,9 @@ class Monitor:
             records=event.lost,
         )
 
-    def _failed(self, event: e.PartitionFailed | e.AgentFailed | e.ClockFailed) -> None:
+    def _failed(
+        self, event: e.PartitionFailed | e.AgentFailed | e.ClockFailed | e.SchemasAwaited
+    ) -> None:
         error, retry_in = event.error, event.retry_in
         match event:
             case e.PartitionFailed(partition):
@@ -225,6 +227,14 @@ class Monitor:
             case e.ClockFailed():
                 where = "clock"
                 _log.error("clock failed", exc_info=error, retry_in=retry_in)
+            case e.SchemasAwaited():
+                where = "registry"
+                _log.error(
+                    "partition waits for a schema" if retry_in else "records have no schema",
+                    partition=event.partition,
+                    exc_info=error,
+                    retry_in=retry_in,
+                )
         self.series.failures.labels(where, _kind(error)).inc()
         place = next(reversed(trace.frames(error.__traceback__)), "")
         self.recent.mishaps.append(Mishap(self._wall(), where, trace.kind(error), place))
