@@ -82,7 +82,7 @@ class Held:
             try:
                 unpacker.columns(fetched)
             except SchemasLacking as lacking:
-                await self.shared.schemas.learn(self.source.partition, lacking.numbers)
+                await self.shared.schemas.learn(self.source.partition, lacking)
             else:
                 return fetched
 

@@ -6,11 +6,11 @@ counts as unknown for a while, and then the registry is asked again.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Coroutine
 
 from meteragent.config.registry import Registry
 from meteragent.errors import InvalidSetting, RegistryRefused, RegistryUnreachable
-from meteragent.formats.registered import RegisteredDecoder
+from meteragent.formats.registered import RegisteredDecoder, SchemasLacking
 from meteragent.kafka.loop import Clock, back_off
 from meteragent.kafka.registry import RegistryClient
 from meteragent.watch.events import Listener, SchemasAwaited
@@ -40,9 +40,9 @@ class Schemas:
         """From those that were needed longest ago to the newest."""
         self._one_by_one = asyncio.Lock()
 
-    async def learn(self, partition: int, numbers: Collection[int]) -> None:
+    async def learn(self, partition: int, lacking: SchemasLacking) -> None:
         """Return when all of them are known, or are known to be rejected."""
-        for number in sorted(numbers):
+        for number in sorted(lacking.numbers):
             self._kept.pop(number, None)
             self._kept[number] = None
             failures = 0
@@ -60,7 +60,7 @@ class Schemas:
                 self._tell(SchemasAwaited(error, seconds, partition))
                 await asyncio.sleep(seconds)
         for oldest in [*self._kept][: max(0, len(self._kept) - self._registry.cache)]:
-            if oldest not in numbers:
+            if oldest not in lacking.numbers:
                 del self._kept[oldest]
                 self._decoder.forget(oldest)
 

@@ -28,8 +28,7 @@ from meteragent.stream.partition import Command, Event, Life, State
 from meteragent.stream.pipeline import Pipeline
 from meteragent.watch import events
 
-FIRST_RETRY_SECONDS = 0.2
-LONG_SECONDS = 10.0
+FIRST_RETRY_SECONDS, LONG_SECONDS = 0.2, 10.0
 
 AT_WORK = frozenset({State.RUNNING, State.COMMITTING})
 AWAITING = frozenset({State.FENCING, State.COMMITTING, State.DRAINING})
@@ -79,8 +78,8 @@ class Worker:
     def well(self) -> bool:
         """Whether it runs, has committed since it last failed, and waits for nothing for long."""
         due = self.due_since
-        in_time = due is None or self._now() - due < LONG_SECONDS
-        return self.runs and self._sound and in_time and not self.wanted.stands_still
+        stands = self.wanted.stands_still or (due is not None and self._now() - due >= LONG_SECONDS)
+        return self.runs and self._sound and not stands
 
     @property
     def pipeline(self) -> Pipeline | None:
@@ -209,8 +208,8 @@ class Worker:
                 if self.intake is intake and self.runs:
                     self._go_on()
                     self._hold_back()
-                    learning = self._shared.schemas.learn(self.partition, lacking.numbers)
-                    self.wanted.begin(learning, self.fail)
+                    learn = self._shared.schemas.learn
+                    self.wanted.begin(learn(self.partition, lacking), self.fail)
             except Exception as error:  # noqa: BLE001 - one partition's trouble is its own
                 if self.intake is intake:
                     self.fail(error)
@@ -271,11 +270,10 @@ class Worker:
             await self.handover.producer.commit_transaction()
             sent, self._sent = self._sent, None
             self.handover.committed, self.handover.bond = sent.position, sent.bond
-            self.handover.unwritten = {}
             seconds = self._now() - sent.begun
             windows, gone = sent.outbox.released, self._shared.outlived(sent.outbox)
             self._shared.tell(events.TransactionEnded(self.partition, windows, seconds, gone))
-            self.failures = 0
+            self.failures, self.handover.unwritten = 0, {}
         if self.handover.intake is not None and self.handover.committed is not None:
             await self.handover.intake.go_on(self.handover.committed)
         self._sound = True
