@@ -9,31 +9,25 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from io import BytesIO
 from typing import Any
-from uuid import UUID
 
-from fastavro import parse_schema, schemaless_reader
+from fastavro import schemaless_reader
 
-from meteragent.formats.avro_schema import Parsed
+from meteragent.formats.avro_schema import BEHIND, Record
 from meteragent.formats.json_one import LONGEST_RECORD, BadRecord
 from meteragent.stream.readings import Reason
 
 MOST_TOGETHER = 2**20
 """Bytes of messages that are read together."""
-BETWEEN = b"\x9bmeteragt"
-"""Stands behind each of them, and in none of them; no beginning of it is an end of it."""
 
-_BEHIND = {"type": "fixed", "name": "meteragent.Behind", "size": len(BETWEEN)}
 _ISO = (date, datetime, time)
+_SAID = (str, bytes, int, float)
 
 
 class AvroBody:
     """Reads messages of one schema."""
 
-    def __init__(self, schema: Parsed) -> None:
-        self._schema = schema
-        fields = [{"name": "said", "type": schema}, {"name": "behind", "type": _BEHIND}]
-        record = {"type": "record", "name": "meteragent.Together", "fields": fields}
-        self._together = parse_schema({"type": "array", "items": record})
+    def __init__(self, schema: Record) -> None:
+        self._schema, self._together = schema
         self._is_plain = "logicalType" not in repr(schema)
 
     def one(self, message: bytes | None) -> dict[str, Any]:
@@ -49,13 +43,13 @@ class AvroBody:
         Why they are: what stands behind each is nowhere else in them all, and is found as often as
         there are messages. So each reaches from behind the one before it to just before that.
         """
-        text = BETWEEN.join((*messages, b""))
-        if len(text) > MOST_TOGETHER or text.count(BETWEEN) != len(messages):
+        text = BEHIND.join((*messages, b""))
+        if len(text) > MOST_TOGETHER or text.count(BEHIND) != len(messages):
             return None
         found = _read(_zigzag(len(messages)) + text + b"\0", self._together)
-        if found is None or any(one["behind"] != BETWEEN for one in found):
+        if found is None or any(one["behind"] != BEHIND for one in found["all"]):
             return None
-        documents = [one["said"] for one in found]
+        documents = [one["said"] for one in found["all"]]
         return documents if self._is_plain else [*map(plain, documents)]
 
 
@@ -92,7 +86,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a document holds
         return float(value)
     if isinstance(value, _ISO):
         return value.isoformat()
-    return str(value) if isinstance(value, UUID) else value
+    return value if value is None or isinstance(value, _SAID) else str(value)
 
 
 def _zigzag(number: int) -> bytes:

@@ -67,14 +67,18 @@ class Cursor:
 
     def floats(self, places: Integers, size: int) -> Watts:
         """The floats that begin there."""
-        found: Watts = self._floats[size][np.minimum(places, self._last)].astype(np.float64)
-        return found
+        return _wide(self._floats[size][np.minimum(places, self._last)])
 
     def side_by_side(self, starts: Integers, counts: Integers, size: int) -> Watts:
         """The floats that begin there, and those right behind each."""
         ends = (starts + counts * size).tolist()
         pieces = [self.text[at:end] for at, end in zip(starts.tolist(), ends, strict=True)]
-        return np.frombuffer(b"".join(pieces), f"<f{size}").astype(np.float64, copy=False)
+        return _wide(np.frombuffer(b"".join(pieces), f"<f{size}"))
+
+
+def _wide(floats: NDArray[np.floating[Any]]) -> Watts:
+    with np.errstate(invalid="ignore"):  # a NaN that signals is none that we would hear
+        return floats.astype(np.float64, copy=False)
 
 
 class Column(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from meteragent.formats.avro import AvroBody
 from meteragent.formats.avro_columns import Column, Cursor, FieldReader, read, reader_of
-from meteragent.formats.avro_schema import Parsed
+from meteragent.formats.avro_schema import Record
 from meteragent.formats.decoder import DocumentDecoder
 from meteragent.formats.fast import merged
 from meteragent.formats.forms import MessageDecoder, Numbers, Payloads
@@ -33,10 +33,10 @@ _KINDS: Mapping[str, set[str]] = {
 _READING, _BLOCK = {"meter_id", "ts", "value"}, {"meter_id", "start", "interval_ms", "values"}
 
 
-def canonical(schema: Parsed) -> MessageDecoder:
+def canonical(schema: Record) -> MessageDecoder:
     """What reads canonical records of this schema: as soon as it can be done."""
     judge = DocumentDecoder(AvroBody(schema))
-    fields = {field["name"]: field["type"] for field in schema["fields"]}
+    fields = schema.fields
     readers = {name: reader_of(its) for name, its in fields.items()}
     flat = {name: reader for name, reader in readers.items() if reader is not None}
     is_block = "value" not in fields

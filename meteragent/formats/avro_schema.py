@@ -5,7 +5,7 @@ of its size. So schemas are refused that hold themselves (a message could be nes
 long) and those of which a few bytes, or none, can say very many values.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastavro import parse_schema
 from pydantic_core import from_json
@@ -13,6 +13,8 @@ from pydantic_core import from_json
 from meteragent.formats.registered import Schema, SchemaRefused
 
 Parsed = dict[str, Any]
+Fields = dict[str, Any]
+"""What each holds, by its name."""
 
 MOST_VALUES_OF_A_BYTE = 8
 MOST_VALUES = 10_000
@@ -25,29 +27,59 @@ _PRIMITIVES |= {"bytes": 1, "string": 1}
 """The least bytes of each."""
 
 
-def parsed(schema: Schema) -> Parsed:
+BEHIND = b"\x9bmeteragt"
+"""Stands behind each message of those that are read together; no beginning of it is its end."""
+
+_BEHIND = {"type": "fixed", "name": "Behind__", "size": len(BEHIND)}
+
+
+class Record(NamedTuple):
+    """How messages of a schema are read."""
+
+    one: Parsed
+    many: Parsed
+    """Of all of them, one after the other, each with `BEHIND` behind it."""
+
+    @property
+    def fields(self) -> Fields:
+        """Of a message."""
+        return {field["name"]: field["type"] for field in self.one["fields"]}
+
+
+def parsed(schema: Schema) -> Record:
     """A record's schema, with those that it refers to. SchemaRefused: it is not read."""
     if schema.kind != "AVRO":
         raise SchemaRefused
-    named: dict[str, Any] = {}
     try:
-        found = _parsed(schema, named)
-        _Judge(named).least(found, ())
+        one, many = _both(schema)
     except SchemaRefused:
         raise
     except Exception:  # noqa: BLE001 - whatever its parser says of it; it may quote the schema
-        found = None
-    if not isinstance(found, dict) or found.get("type") != "record":
+        one = many = None
+    if not isinstance(one, dict) or one.get("type") != "record":
         raise SchemaRefused
-    return found
+    return Record(one, many)
 
 
-def _parsed(schema: Schema, named: dict[str, Any]) -> Any:  # noqa: ANN401 - as its parser's
+def _both(schema: Schema) -> tuple[Any, Any]:
+    named: dict[str, Any] = {}
+    written = _written(schema, named)
+    fields = [{"name": "said", "type": written}, {"name": "behind", "type": _BEHIND}]
+    together = {"type": "record", "name": "Together__", "fields": fields}
+    field = {"name": "all", "type": {"type": "array", "items": together}}
+    many = parse_schema({"type": "record", "name": "Many__", "fields": [field]}, {**named})
+    one = parse_schema(written, named)
+    _Judge(named).least(one, ())
+    return one, many
+
+
+def _written(schema: Schema, named: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON is anything
+    """As it was written, once those are known that it refers to."""
     for reference in schema.references.values():
-        _parsed(reference, named)
+        parse_schema(_written(reference, named), named)
     if len(schema.text) > MOST_BYTES:
         raise SchemaRefused
-    return parse_schema(_in_milliseconds(from_json(schema.text)), named)
+    return _in_milliseconds(from_json(schema.text))
 
 
 def _in_milliseconds(schema: Any) -> Any:  # noqa: ANN401 - JSON is anything
@@ -80,15 +112,17 @@ class _Judge:
             if schema in _PRIMITIVES:
                 return _PRIMITIVES[schema], 1
             return self._of_name(schema, self._named[schema], inside)
-        kind = schema["type"]
-        if kind in {"record", "error", "enum", "fixed"}:
+        return self._of_table(schema, schema["type"], inside)
+
+    def _of_table(self, schema: Parsed, kind: Any, inside: tuple[str, ...]) -> tuple[int, int]:  # noqa: ANN401
+        if kind in ("record", "error", "enum", "fixed"):
             return self._of_name(schema["name"], schema, inside)
-        if kind in {"array", "map"}:
-            size, values = self.least(schema["items" if kind == "array" else "values"], inside)
-            if values > MOST_VALUES_OF_A_BYTE * (size + (kind == "map")):
-                raise SchemaRefused
-            return 1, 1
-        return self.least(kind, inside)
+        if kind not in ("array", "map"):
+            return self.least(kind, inside)
+        size, values = self.least(schema["items" if kind == "array" else "values"], inside)
+        if values > MOST_VALUES_OF_A_BYTE * (size + (kind == "map")):
+            raise SchemaRefused
+        return 1, 1
 
     def _of_name(self, name: str, schema: Parsed, inside: tuple[str, ...]) -> tuple[int, int]:
         if name in inside:

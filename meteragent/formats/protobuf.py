@@ -136,21 +136,20 @@ class _Document:
         if fields is None:
             fields = self._shapes[descriptor.full_name] = [*map(_Field.of, descriptor.fields)]
         self._take(len(fields))
-        document = {}
-        for field in fields:
-            value = getattr(message, field.name)
-            if field.is_map:
-                self._take(len(value))
-                value = {str(key): self._value(field, value[key]) for key in value}
-            elif field.is_list:
-                self._take(len(value))
-                value = [self._value(field, one) for one in value]
-            elif field.has_presence and not message.HasField(field.name):
-                value = None
-            elif field.message is not None or field.names is not None:
-                value = self._value(field, value)
-            document[field.name] = value
-        return document
+        return {field.name: self._found(message, field) for field in fields}
+
+    def _found(self, message: Message, field: _Field) -> Any:  # noqa: ANN401 - as its runtime's
+        """What stands in a field; None: nothing does."""
+        value = getattr(message, field.name)
+        if field.is_map:
+            self._take(len(value))
+            return {str(key): self._value(field, value[key]) for key in value}
+        if field.is_list:
+            self._take(len(value))
+            return [self._value(field, one) for one in value]
+        if field.has_presence and not message.HasField(field.name):
+            return None
+        return self._value(field, value)
 
     def _take(self, values: int) -> None:
         self._room -= values

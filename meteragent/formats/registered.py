@@ -61,6 +61,10 @@ class RegisteredDecoder:
         """Whether its messages can be decoded, or are to be rejected."""
         return number in self._known
 
+    def reads(self, number: int) -> bool:
+        """Whether its messages can be decoded."""
+        return not isinstance(self._known.get(number), Reason | None)
+
     def forget(self, number: int) -> None:
         """Lack it again, when it is next needed."""
         self._known.pop(number, None)
@@ -87,14 +91,17 @@ class RegisteredDecoder:
         except BadRecord as why:
             return why.reason
 
-    def _mixed(self, values: Payloads, offsets: Numbers, timestamps: Numbers) -> Readings:
+    def _needed(self, values: Payloads) -> list[MessageDecoder | Reason]:
+        """What decodes each, or why nothing does. SchemasLacking: that is not known of some."""
         numbers = [*map(self._numbered, values)]
-        lacking = {n for n in {*numbers} if isinstance(n, int) and n not in self._known}
-        if lacking:
-            raise SchemasLacking(frozenset(n for n in numbers if isinstance(n, int)))
+        needed = frozenset(number for number in numbers if isinstance(number, int))
+        if not needed <= self._known.keys():
+            raise SchemasLacking(needed)
+        return [self._known[n] if isinstance(n, int) else n for n in numbers]
+
+    def _mixed(self, values: Payloads, offsets: Numbers, timestamps: Numbers) -> Readings:
         groups: dict[MessageDecoder | Reason, list[int]] = {}
-        for index, number in enumerate(numbers):
-            known = self._known[number] if isinstance(number, int) else number
+        for index, known in enumerate(self._needed(values)):
             groups.setdefault(known, []).append(index)
         parts = []
         for known, some in groups.items():

@@ -61,6 +61,13 @@ class RegistryClient:
             raise self._odd()
         return [*map(str, answer)]
 
+    async def latest(self, subject: str) -> tuple[int, Schema]:
+        """The newest schema of a subject, and its id."""
+        answer = await self._get(f"/subjects/{quote(subject, safe='')}/versions/latest")
+        if answer is None:
+            raise self._odd()
+        return self._number(answer), await self._whole(answer, [MOST_REFERENCES], DEEPEST)
+
     async def registered(self, subject: str, schema: Schema) -> int:
         """The id of a schema for this subject; registered, if it is not there."""
         path = f"/subjects/{quote(subject, safe='')}"
@@ -150,32 +157,39 @@ class RegistryClient:
         return tls, headers
 
     def _judged(self, status: int, text: bytes) -> Any:  # noqa: ANN401 - JSON is anything
+        self._refuse_status(status)
+        answer = _said(text)
+        if status == HTTPStatus.OK:
+            if answer is None:
+                raise self._odd()
+            return answer
+        if status == HTTPStatus.NOT_FOUND and _code(answer) in _NOT_THERE:
+            return None
+        raise self._refused(f"it answers {status}", "check url, and the rights of username")
+
+    def _refuse_status(self, status: int) -> None:
         if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             raise self._refused("the login was refused", "check username and its password")
         if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise RegistryUnreachable(self._url, f"it answers {status}")
-        try:
-            answer = from_json(text) if len(text) <= MOST_BYTES else None
-        except ValueError:
-            answer = None
-        if status == HTTPStatus.OK and answer is not None:
-            return answer
-        code = answer.get("error_code") if isinstance(answer, dict) else None
-        if status == HTTPStatus.NOT_FOUND and code in _NOT_THERE:
-            return None
-        raise (
-            self._odd()
-            if status == HTTPStatus.OK
-            else self._refused(
-                f"it answers {status}", "check url, and what a registry has to allow"
-            )
-        )
 
     def _refused(self, problem: str, instead: str) -> RegistryRefused:
         return RegistryRefused(self._url, problem, instead)
 
     def _odd(self) -> RegistryRefused:
         return self._refused("what it answers is not as a registry's", "check url")
+
+
+def _said(text: bytes) -> Any:  # noqa: ANN401 - JSON is anything
+    """What it says, or None: it is no JSON, or too much of it."""
+    try:
+        return from_json(text) if len(text) <= MOST_BYTES else None
+    except ValueError:
+        return None
+
+
+def _code(answer: Any) -> Any:  # noqa: ANN401 - whatever it answers
+    return answer.get("error_code") if isinstance(answer, dict) else None
 
 
 def _exchange(

@@ -8,7 +8,7 @@ has fenced this producer first, so the next transaction fails, and with it goes 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from functools import partial
 
 from aiokafka import TopicPartition
@@ -18,7 +18,7 @@ from meteragent.kafka.clock import LastFetch
 from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.intake import Intake
-from meteragent.kafka.loop import back_off
+from meteragent.kafka.loop import Work, back_off, within
 from meteragent.kafka.outbox import Sent, send_all
 from meteragent.kafka.ownership import NOT_OURS
 from meteragent.kafka.rights import DENIED
@@ -32,8 +32,6 @@ FIRST_RETRY_SECONDS, LONG_SECONDS = 0.2, 10.0
 
 AT_WORK = frozenset({State.RUNNING, State.COMMITTING})
 AWAITING = frozenset({State.FENCING, State.COMMITTING, State.DRAINING})
-
-Work = Callable[[], Awaitable[None]]
 
 
 class Worker:
@@ -109,11 +107,12 @@ class Worker:
         return Command.FEED in commands
 
     def _carry_out(self, command: Command) -> None:
+        limit = self._kafka.transaction_timeout  # brokers abort what takes longer
         background: dict[Command, tuple[Work, Event]] = {
             Command.FENCE: (self._fence, Event.FENCED),
             Command.RESTORE: (self._restore, Event.RESTORED),
-            Command.SEND: (partial(self._in_time, self._send), Event.DELIVERED),
-            Command.COMMIT: (partial(self._in_time, self._commit), Event.COMMITTED),
+            Command.SEND: (partial(within, limit, self._send), Event.DELIVERED),
+            Command.COMMIT: (partial(within, limit, self._commit), Event.COMMITTED),
             Command.WAIT: (self._wait, Event.RETRY),
         }
         at_once = {
@@ -205,14 +204,18 @@ class Worker:
             try:
                 await intake.take(fetched)
             except SchemasLacking as lacking:
-                if self.intake is intake and self.runs:
-                    self._go_on()
-                    self._hold_back()
-                    learn = self._shared.schemas.learn
-                    self.wanted.begin(learn(self.partition, lacking), self.fail)
+                self._lack(intake, lacking)
             except Exception as error:  # noqa: BLE001 - one partition's trouble is its own
                 if self.intake is intake:
                     self.fail(error)
+
+    def _lack(self, intake: Intake, lacking: SchemasLacking) -> None:
+        """Read the same again, once its schemas are known."""
+        if self.intake is intake and self.runs:
+            self._go_on()
+            self._hold_back()
+            learn = self._shared.schemas.learn
+            self.wanted.begin(learn(self.partition, lacking), self.fail)
 
     def pass_time(self, now: int) -> None:
         """Every record up to now has been fed: the brokers' clock may close windows."""
@@ -226,7 +229,7 @@ class Worker:
 
     def hold_or_let_go(self, most: int) -> None:
         """Back-pressure: read no further while too much waits to be committed, or time does."""
-        full = self.waiting >= most or (self.intake is not None and self.intake.busy)
+        full = self.intake is not None and self.intake.is_full(most)
         held = full or self.wanted.waits
         if full:
             self.on(Event.DUE)
@@ -245,11 +248,6 @@ class Worker:
         self._shared.consumer.resume(self.source)
 
     # Send and commit: what waits, in one transaction with the position.
-
-    async def _in_time(self, work: Work) -> None:
-        """The brokers abort what takes longer; a client that waits on would wait for ever."""
-        async with asyncio.timeout(self._kafka.transaction_timeout / 1000):
-            await work()
 
     async def _send(self) -> None:
         intake, producer = self.intake, self.handover.producer
