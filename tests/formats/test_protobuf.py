@@ -197,7 +197,8 @@ def test_values_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     described = file("m.proto", M="many double*, x double")
 
     def written(count: int) -> bytes:
-        return b"\0" + in_proto(described, "M", many=[1.0] * count).SerializeToString()
+        message: bytes = in_proto(described, "M", many=[1.0] * count).SerializeToString()
+        return b"\0" + message
 
     assert len(body.one(written(8))["many"]) == 8
     assert reason(body, written(9)) is Reason.NOT_PROTOBUF
