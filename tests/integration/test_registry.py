@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 LINES = 600
+KINDS, PORTION = 12, 10
+"""Of schemas; and how many records are sent at once."""
+MOST_DEATHS = 100
 EITHER = {
     "$schema": "http://json-schema.org/draft-07/schema#",
     "title": "Reading",
@@ -148,7 +151,8 @@ def place(
     text = configured(kafka, f"{name}-{written}-{os.getpid()}", CONFIGURATION)
     (directory / "plain.toml").write_text(text)
     text += f'output_format = "{output}"\n[kafka.registry]\nurl = "{url}"\n{more}\n'
-    text += f'[input]\nformat = "{written}"\n' if written != "json" else ""
+    text += f'[input]\nformat = "{written}"\n'
+    text = text.replace("[agent]", "[agent]\nmax_batch = 1")
     (directory / "agent.toml").write_text(text)
     return Place(load(directory / "agent.toml", {}), partitions)
 
@@ -252,6 +256,9 @@ class Heard(list[Occurrence]):
 
     __call__ = list.append
 
+    def records(self) -> int:
+        return sum(event.records for event in self.of(BatchTaken))
+
     def of(self, kind: type) -> list[Any]:
         return [event for event in self if isinstance(event, kind)]
 
@@ -262,6 +269,12 @@ async def until(true: Callable[[], bool], tries: int = 1500) -> None:
             return
         await asyncio.sleep(0.02)
     raise AssertionError("it has not come true in time")
+
+
+def grown(count: Callable[[], int], *, or_else: Callable[[], bool]) -> Callable[[], bool]:
+    """Whether there are more of them than now."""
+    before = count()
+    return lambda: count() > before or or_else()
 
 
 def evolving(
@@ -291,33 +304,37 @@ def test_a_registry_that_dies_again_and_again_loses_nothing(
     where = place(kafka, server.url, tmp_path, written="avro", name="dies", more="cache = 3")
     lines = [line for line in good(3, gaps=False) if b"values" not in line]
     expected = from_files(where, lines)
-    kinds = 12
-    messages = evolving(client, where.topic, lines, kinds)
+    messages = evolving(client, where.topic, lines, KINDS)
     heard = Heard()
 
     async def scenario() -> Published:
         server.kill()
-        agents: list[Agent] = []
 
         async def disturbed(config: Config, partitions: int, lines: list[bytes]) -> None:
             del partitions, lines
-            await put(config, messages[: len(messages) // kinds])
+            for at in range(0, len(messages), PORTION):
+                await put(config, messages[at : at + PORTION])
             agent = Agent(config, config.agent.noise_key(), heard)
-            agents.append(agent)
             running = asyncio.create_task(agent.run())
-            await until(lambda: len(heard.of(SchemasAwaited)) > 3)
             await until(lambda: max(agent.awaited().values(), default=0) > schemas.PATIENCE_SECONDS)
             assert not agent.ready
             assert agent.alive
-            for at in range(1, kinds):
-                size = len(messages)
+            taken, asked = heard.records, server.behaviour.asked
+            assert taken() == 0
+
+            def done() -> bool:
+                return taken() == len(messages)
+
+            for _ in range(MOST_DEATHS):
                 server.start()
-                await until(lambda: agent.ready)
-                await asyncio.sleep(0.1)
+                await until(grown(lambda: len(asked), or_else=done))
                 server.kill()
-                await put(config, messages[at * size // kinds : (at + 1) * size // kinds])
+                await until(grown(lambda: len(heard.of(SchemasAwaited)), or_else=done))
+                if done():
+                    break
+            assert len(asked) >= KINDS
             server.start()
-            await until(lambda: agent.ready and not any(agent.lags().values()))
+            await until(lambda: agent.ready and done())
             agent.stop()
             await running
 
@@ -325,6 +342,7 @@ def test_a_registry_that_dies_again_and_again_loses_nothing(
         return await through_kafka(where.config, 2, lines, count, send=disturbed)
 
     assert asyncio.run(scenario()) == expected
+    assert len(heard.of(SchemasAwaited)) > KINDS // 2
     assert not heard.of(PartitionFailed)
     assert {reason for event in heard.of(BatchTaken) for reason in event.rejects} == {
         Reason.NO_POLICY  # of meters that nothing is released of
@@ -354,9 +372,7 @@ def test_records_of_unknown_schemas_are_rejected_where_that_is_set(
         agent = Agent(where.config, where.config.agent.noise_key(), heard)
         running = asyncio.create_task(agent.run())
 
-        def taken() -> int:
-            return sum(event.records for event in heard.of(BatchTaken))
-
+        taken = heard.records
         await put(where.config, [(m, 0) for m in [*messages[:50], unknown + b"secret", b"plain"]])
         await until(lambda: taken() == 52)
         server.kill()
