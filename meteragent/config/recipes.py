@@ -44,11 +44,9 @@ def completed(settings: object) -> object:
 
     BadSetting: there is no such recipe, or it needs what is not set.
     """
-    if not isinstance(settings, dict) or settings.get("format") is None:
+    if not isinstance(settings, dict) or settings.get("format") in (None, *REGISTERED):
         return settings
     name = settings["format"]
-    if name in REGISTERED:
-        return settings
     recipe = recipes().get(name) if isinstance(name, str) else None
     if recipe is None:
         problem, instead = (

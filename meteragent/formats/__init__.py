@@ -10,7 +10,8 @@ quantity    units of power and energy -> watts, exactly
 mapping     where other documents and tables say what, and what they mean
 mapped_one, mapped    documents of any shape -> columns, as a mapping says
 framing, registered    messages behind the id of a schema, each read by its own
-avro_schema, avro, avro_columns, avro_readings    Avro -> documents, and canonical ones column by column
+avro_schema, avro    Avro -> documents
+avro_columns, avro_readings    canonical Avro -> columns, field by field
 protobuf    Protobuf -> documents
 messages    which of all these reads messages
 csv_header, csv_beside, csv_rows    lines of CSV -> columns

@@ -80,7 +80,7 @@ class ProtobufBody:
             found = None
         if found is None:
             raise BadRecord(Reason.NOT_PROTOBUF)
-        return _Document(self._shapes).of(found, descriptor)
+        return _Said(self._shapes).of(found, descriptor)
 
     def many(self, messages: Sequence[bytes]) -> list[dict[str, Any]] | None:
         """What each says, or None: one of them is bad."""
@@ -123,7 +123,7 @@ class _Field(NamedTuple):
         return cls(field.name, field.has_presence, is_map, field.is_repeated, names, message)
 
 
-class _Document:
+class _Said:
     """Makes a document of a message and what it holds."""
 
     def __init__(self, shapes: dict[str, list[_Field]]) -> None:

@@ -229,15 +229,17 @@ class Monitor:
                 _log.error("clock failed", exc_info=error, retry_in=retry_in)
             case e.SchemasAwaited():
                 where = "registry"
-                _log.error(
-                    "partition waits for a schema" if retry_in else "records have no schema",
-                    partition=event.partition,
-                    exc_info=error,
-                    retry_in=retry_in,
-                )
+                self._awaited(event)
         self.series.failures.labels(where, _kind(error)).inc()
         place = next(reversed(trace.frames(error.__traceback__)), "")
         self.recent.mishaps.append(Mishap(self._wall(), where, trace.kind(error), place))
+
+    def _awaited(self, event: e.SchemasAwaited) -> None:
+        partition, error, retry_in = event.partition, event.error, event.retry_in
+        if retry_in:
+            _log.error("schema awaited", partition=partition, exc_info=error, retry_in=retry_in)
+        else:
+            _log.error("records rejected for want of a schema", partition=partition, exc_info=error)
 
     def _pipelines(self) -> Mapping[int, Pipeline]:
         return self._agent.pipelines() if self._agent else {}
