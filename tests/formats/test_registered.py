@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -226,3 +227,14 @@ def test_what_is_mapped_is_mapped_in_every_format() -> None:
 def test_files_are_not_written_so() -> None:
     with pytest.raises(InvalidSetting, match=r"input.format: is avro, which is read from Kafka"):
         decoder_of("readings", b"{}", Mapping(written="avro"))
+
+
+@pytest.mark.parametrize(
+    ("written", "module"), [("avro", "avro_readings"), ("protobuf", "protobuf")]
+)
+def test_what_reads_them_is_asked_for_where_it_is_missing(
+    written: str, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, f"meteragent.formats.{module}", None)
+    with pytest.raises(InvalidSetting, match=r"pip install 'meteragent\[registry\]'"):
+        decoder(written)
