@@ -8,6 +8,8 @@
     ├── LedgerDamaged          a ledger record that cannot be read; never taken as zero spend
     ├── BrokerUnreachable      Kafka does not answer                           (retriable)
     ├── BrokerRefused          Kafka answers, and lets us not in
+    ├── RegistryUnreachable    the schema registry does not answer             (retriable)
+    ├── RegistryRefused        the schema registry answers, and gives us nothing
     ├── TopicsUnfit            topics are missing, or not as they must be
     ├── NotDrained             windows are open, or agents run, where none may  (retriable)
     ├── ForeignCommit          the group's offsets were committed by something else
@@ -90,6 +92,27 @@ class BrokerRefused(MeterAgentError):
     def __init__(self, server: str, problem: str, instead: str) -> None:
         super().__init__(f"kafka.security: {server}: {problem}; {instead}")
         self.server = server
+        self.problem = problem
+        self.instead = instead
+
+
+class RegistryUnreachable(MeterAgentError):
+    """No answer of the schema registry; it may come back."""
+
+    retriable: ClassVar[bool] = True
+
+    def __init__(self, url: str, problem: str) -> None:
+        super().__init__(f"kafka.registry.url: {url} does not answer ({problem})")
+        self.url = url
+        self.problem = problem
+
+
+class RegistryRefused(MeterAgentError):
+    """The schema registry answered, and not with what was asked of it."""
+
+    def __init__(self, url: str, problem: str, instead: str) -> None:
+        super().__init__(f"kafka.registry: {url}: {problem}; {instead}")
+        self.url = url
         self.problem = problem
         self.instead = instead
 

@@ -234,6 +234,28 @@ ALERTS = (
         ),
     ),
     Alert(
+        "MeterAgentSchemaAwaited",
+        "max by (job, instance, partition) (meteragent_partition_schema_wait_seconds)",
+        ">",
+        30,
+        "0m",
+        WARNING,
+        ("job", "instance", "partition"),
+        "A schema is awaited",
+        "Partition {{ $labels.partition }} has not read on for {{ $value | humanizeDuration }}: "
+        "the schema of its next records is not known.",
+        "The schema registry does not answer, or does not know the id that a record names. "
+        "Readings behind it wait, and with them the windows that they close; nothing is lost.",
+        (
+            "`meteragent check` says whether the registry answers, and lets the agent in.",
+            (
+                "It answers, and the partition waits on: has a sender another registry, or was a "
+                "schema deleted? Register it again under its id; or let such records be rejected: "
+                '`kafka.registry.unknown = "reject"`.'
+            ),
+        ),
+    ),
+    Alert(
         "MeterAgentReadingsLate",
         "((job:meteragent_readings_late:ratio_rate10m > job:meteragent_readings_late:ratio_rate1d) "
         "or job:meteragent_readings_late:ratio_rate1d)",

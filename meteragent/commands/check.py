@@ -13,10 +13,12 @@ from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
 from meteragent.explain.words import time_text
 from meteragent.formats import fast
-from meteragent.formats.mapped import message_decoder
+from meteragent.formats.messages import message_decoder
 from meteragent.stream.meters import lookalikes
 from meteragent.stream.trail import read_back
 
+NOT_NEEDED = object()
+"""Of a check that has nothing to look at."""
 PLANNED, MANY = 200_000, 100_000
 """Readings a second and core, and meters, as deploy/operations.md plans with them."""
 
@@ -74,6 +76,21 @@ def _topics(config: Config) -> None:
             _warn(config.kafka.ledger, advice.of_ids(lookalikes(known)))
 
 
+def _registry(config: Config) -> object:
+    """That it answers, lets us in and tells schemas that are read; nothing where it is not named.
+
+    The schema of releases is registered, as the agent itself would do it.
+    """
+    if config.kafka.registry.url is None:
+        return NOT_NEEDED
+    from meteragent.kafka.subjects import judged, release_encoder  # noqa: PLC0415 - as above
+
+    told = asyncio.run(judged(config, message_decoder(config.mapping)))
+    sys.stdout.writelines(f"{line}\n" for line in told)
+    asyncio.run(release_encoder(config))
+    return None
+
+
 def _secrets(config: Config) -> None:
     """That all can be read, and the status page be served with what it is given."""
     from meteragent.watch.web import credentials  # noqa: PLC0415 - the server takes its time too
@@ -88,13 +105,14 @@ OFFLINE: Checks = (
     ("certificates and secrets", _secrets),
     ("noise key", lambda config: config.agent.noise_key()),
 )
-ONLINE: Checks = (("brokers and topics", _topics),)
+ONLINE: Checks = (("brokers and topics", _topics), ("schema registry", _registry))
 """What is checked, in this order; each raises what is wrong."""
 
 
 def _code(what: str, check: Callable[[Config], object], config: Config) -> Exit:
     try:
-        check(config)
+        if check(config) is NOT_NEEDED:
+            return Exit.OK
     except MeterAgentError as error:
         return report(error)
     sys.stdout.write(f"{what}: good\n")

@@ -20,6 +20,7 @@ from meteragent.errors import (
     LedgerLost,
     LedgerOfAnother,
     MeterAgentError,
+    RegistryRefused,
     Superseded,
     TopicReplaced,
     TopicsUnfit,
@@ -38,7 +39,7 @@ class Exit(IntEnum):
     CONFIGURATION = 3, "a setting is refused"
     KEY = 4, "the noise key is missing, malformed or open to others"
     UNAVAILABLE = 5, "brokers cannot be reached, or another thing that may work later"
-    DENIED = 6, "brokers refuse: log-in or authorisation"
+    DENIED = 6, "brokers or the schema registry refuse: log-in or authorisation"
     DATA = 7, "input or ledger cannot be read"
     FILE = 8, "a file cannot be read or written"
     TOPICS = 9, "topics are missing, or not as they must be"
@@ -63,6 +64,7 @@ CODES: tuple[tuple[type[BaseException], Exit], ...] = (
     (KeyRefused, Exit.KEY),
     (LedgerDamaged, Exit.DATA),
     (BrokerRefused, Exit.DENIED),
+    (RegistryRefused, Exit.DENIED),
     (TopicsUnfit, Exit.TOPICS),
     (AccountsAstray, Exit.TOPICS),
     (LedgerLost, Exit.LOST),

@@ -11,7 +11,7 @@ from meteragent import __version__
 from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load
 from meteragent.formats import fast
-from meteragent.formats.mapped import message_decoder
+from meteragent.formats.messages import message_decoder
 from meteragent.kafka.agent import Agent
 from meteragent.kafka.loop import run_until_done
 from meteragent.watch import log, trace

@@ -19,7 +19,7 @@ from meteragent.config.fields import (
 from meteragent.config.recipes import completed
 from meteragent.errors import InvalidSetting
 from meteragent.formats.csv_header import Columns
-from meteragent.formats.mapping import Mapping, Meaning, Stamp
+from meteragent.formats.mapping import REGISTERED, Mapping, Meaning, Stamp, Written
 from meteragent.formats.quantity import Kind, Quantity, UnitName, unit_in
 from meteragent.formats.times import TimeFormat, zone_of
 
@@ -38,7 +38,10 @@ class Input(Settings):
     """
 
     format: Text | None = setting(
-        "The recipe of a known format, from the table below.", '"tasmota"', default=None
+        "The recipe of a known format, from the table below; or `avro`, `protobuf` or "
+        "`json-schema`, for messages whose schemas are in the registry of `[kafka.registry]`.",
+        '"tasmota"',
+        default=None,
     )
     meter: Text = setting("Where the meter's id stands.", '"device.id"', default="meter_id")
     only_meter: Text | None = setting(
@@ -151,14 +154,21 @@ class Input(Settings):
             zone_of(self.timezone) if self.timezone else None,
             meaning,
             self.given,
+            self.written,
         )
 
     @property
+    def written(self) -> Written:
+        """How messages are written."""
+        return REGISTERED.get(self.format or "", "json")
+
+    @property
     def given(self) -> frozenset[str]:
-        """Which settings are not what they are by default."""
+        """Which settings say where to find what, other than they do by default."""
         fields = type(self).model_fields
         standard = Input()
-        return frozenset(f for f in fields if getattr(self, f) != getattr(standard, f))
+        ours = {"format"} if self.written != "json" else set()
+        return frozenset(f for f in fields if getattr(self, f) != getattr(standard, f)) - ours
 
     def _columns(self) -> Columns:
         return Columns(

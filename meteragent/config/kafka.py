@@ -19,6 +19,7 @@ from meteragent.config.fields import (
     refuse,
     setting,
 )
+from meteragent.config.registry import Registry
 from meteragent.config.secrets import needed, once, pair, text_of, useless
 from meteragent.errors import InvalidSetting
 
@@ -182,7 +183,14 @@ class Kafka(Settings):
     request_timeout: SomeTime = setting(
         "How long to wait for one answer of a broker.", default="40s"
     )
+    output_format: Literal["json", "avro"] = setting(
+        "How releases are written: as JSON, or as Avro behind the id of their schema, which is "
+        "registered in `[kafka.registry]` for the subject TOPIC-value.",
+        '"avro"',
+        default="json",
+    )
     security: Security = setting("", "[kafka.security]", default={})
+    registry: Registry = setting("", "[kafka.registry]", default={})
     _outputs: tuple[str, ...] | None = PrivateAttr(default=None)
 
     @property

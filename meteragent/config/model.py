@@ -222,6 +222,7 @@ class Config(Settings):
         refuse([*self._nothing(), *self._twins("policy"), *self._twins("group")])
         refuse([*self._astray(), *self._spelled_otherwise(), *self._too_long()])
         refuse(self._registers_of_homes())
+        refuse(found_by(self._refuse_no_registry))
         found = found_by(lambda: self.mapping)
         refuse([InvalidSetting(f"input.{e.field}", e.problem, e.instead) for e in found])
         policies = shared_out(self.budget, self.policy) if self.budget else self.policy
@@ -243,6 +244,12 @@ class Config(Settings):
         problem = "is of registers, which are not summed over the homes of a [[group]] yet"
         instead = 'let senders write what each interval has used, and kind = "energy"'
         return [InvalidSetting("input.kind", problem, instead)]
+
+    def _refuse_no_registry(self) -> None:
+        if self.input.written != "json":
+            self.kafka.registry.refuse_absence("input.format")
+        if self.kafka.output_format == "avro":
+            self.kafka.registry.refuse_absence("kafka.output_format")
 
     def _twins(self, kind: Literal["policy", "group"]) -> list[InvalidSetting]:
         instead = {"name": "write another one", "match": "write another one, or a [budget]"}

@@ -11,6 +11,7 @@ from typing import Any
 
 from meteragent.config.fields import BadSetting, Settings, Text, Texts, refuse
 from meteragent.errors import InvalidSetting
+from meteragent.formats.mapping import REGISTERED
 
 FILE = "recipes.toml"
 _EXAMPLES = {
@@ -43,12 +44,15 @@ def completed(settings: object) -> object:
 
     BadSetting: there is no such recipe, or it needs what is not set.
     """
-    if not isinstance(settings, dict) or settings.get("format") is None:
+    if not isinstance(settings, dict) or settings.get("format") in (None, *REGISTERED):
         return settings
     name = settings["format"]
     recipe = recipes().get(name) if isinstance(name, str) else None
     if recipe is None:
-        problem, instead = "is no known format", f"write one of {', '.join(recipes())}"
+        problem, instead = (
+            "is no known format",
+            f"write one of {', '.join((*REGISTERED, *recipes()))}",
+        )
         raise BadSetting([InvalidSetting("format", problem, instead)])
     said = settings.keys() | ({"only_meter"} if "meter" in settings else set())
     problem = f"is missing, and {name} does not say it"

@@ -4,16 +4,23 @@ forms       what a format has to do
 json_one    what one record means
 json_many   many records parsed together, wherever nothing is unusual
 decoder     a batch of messages -> columns, by these two
+json_body   JSON as documents, which a mapping reads
 times       times as exports write them
 quantity    units of power and energy -> watts, exactly
 mapping     where other documents and tables say what, and what they mean
 mapped_one, mapped    documents of any shape -> columns, as a mapping says
+framing, registered    messages behind the id of a schema, each read by its own
+avro_schema, avro    Avro -> documents
+avro_columns, avro_readings    canonical Avro -> columns, field by field
+protobuf    Protobuf -> documents
+messages    which of all these reads messages
 csv_header, csv_beside, csv_rows    lines of CSV -> columns
 fast        the same, most of it by a wheel in Rust that is used where it is installed
 lines       blocks of lines -> columns, whatever the lines are
 encoder     releases -> JSON
 csv_encoder    releases -> CSV
 release_columns    which columns a table of releases has
+avro_encoder    releases -> Avro, by the schema of their JSON
 feeder_table    releases of groups -> the open data on low-voltage feeders, as CSV
 schema      what is written and read, as JSON Schema
 """

@@ -9,9 +9,16 @@ from itertools import chain
 
 import numpy as np
 
-from meteragent.formats.forms import Numbers, Payloads
-from meteragent.formats.json_many import Runs, packed, runs, together
-from meteragent.formats.json_one import MOST_BYTES, BadRecord, is_too_large, judge
+from meteragent.formats.forms import Body, Numbers, Payloads
+from meteragent.formats.json_body import complete
+from meteragent.formats.json_many import Runs, of_documents, packed, runs, together
+from meteragent.formats.json_one import (
+    MOST_BYTES,
+    BadRecord,
+    Fields,
+    judge,
+    judge_document,
+)
 from meteragent.privacy.arrays import Integers
 from meteragent.stream.readings import Readings, Reason, Reject
 
@@ -31,7 +38,7 @@ class Decoder:
         chunks: list[Runs] = []
         for first in range(0, len(values), CHUNK):
             chunk = values[first : first + CHUNK]
-            found = together(chunk, self.max_bytes)
+            found = self._together(chunk)
             chunks.append(found or self._one_by_one(chunk, first, refused))
         meters, *columns, watts = zip(*chunks, strict=True)
         starts, intervals, counts = (_integers(b"".join(column)) for column in columns)
@@ -49,24 +56,47 @@ class Decoder:
             next_offset=offsets[-1] + 1,
         )
 
+    def _together(self, messages: Payloads) -> Runs | None:
+        """The runs of messages, or None: something is unusual about them."""
+        return together(messages, self.max_bytes)
+
+    def _judged(self, message: bytes | None) -> Fields:
+        """The fields of one. BadRecord: it is bad."""
+        return judge(complete(message, self.max_bytes))
+
     def _one_by_one(self, messages: Payloads, first: int, refused: dict[int, Reason]) -> Runs:
         """The runs of the good ones; the others are added to `refused`."""
         records = []
         for index, message in enumerate(messages, first):
             try:
-                records.append(judge(complete(message, self.max_bytes)))
+                records.append(self._judged(message))
             except BadRecord as why:
                 refused[index] = why.reason
         return runs(records)
 
 
-def complete(message: bytes | None, most: int) -> bytes:
-    """The same message. BadRecord: there is none, or it is not worth parsing."""
-    if not message:
-        raise BadRecord(Reason.EMPTY)
-    if is_too_large(message, most):
-        raise BadRecord(Reason.TOO_LARGE)
-    return message
+class DocumentDecoder(Decoder):
+    """The same of canonical documents that are written otherwise than in JSON."""
+
+    def __init__(self, body: Body) -> None:
+        super().__init__()
+        self._body = body
+
+    def _together(self, messages: Payloads) -> Runs | None:
+        if not all(messages):
+            return None
+        documents = self._body.many([message for message in messages if message])
+        return None if documents is None else of_documents(documents)
+
+    def _judged(self, message: bytes | None) -> Fields:
+        return judge_document(self._body.one(message))
+
+
+def refusing(offsets: Numbers, reason: Reason) -> Readings:
+    """Nothing but rejects, all for one reason."""
+    none = _integers(b"")
+    rejects = [Reject(offset, reason) for offset in offsets]
+    return Readings([], none, none, none, none, none, np.empty(0), rejects, offsets[-1] + 1)
 
 
 def _integers(numbers: bytes) -> Integers:

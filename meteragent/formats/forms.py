@@ -1,12 +1,12 @@
 """What a format has to do.
 
 A new one is a module beside this one and the line that chooses it: of messages in
-`mapped.message_decoder`, of lines in `lines.decoder_of`, of what is written to Kafka in
+`messages.message_decoder`, of lines in `lines.decoder_of`, of what is written to Kafka in
 `kafka.handover.Shared`, of the files that are written in `commands.arguments.OUTPUTS`.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,6 +19,16 @@ from meteragent.stream.releases import Releases, Withheld
 Payloads = Sequence[bytes | None]
 """Of messages; one that has none is a tombstone."""
 Numbers = Sequence[int]
+
+
+class Body(Protocol):
+    """Reads messages as documents: JSON, or what says the same in another way."""
+
+    def one(self, message: bytes | None) -> dict[str, Any]:
+        """What it says, as JSON would. BadRecord: it is none, and why."""
+
+    def many(self, messages: Sequence[bytes]) -> list[dict[str, Any]] | None:
+        """What each says, sooner; or None, where that is not surely what `one` says of each."""
 
 
 class MessageDecoder(Protocol):

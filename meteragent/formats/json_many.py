@@ -79,6 +79,19 @@ def together(messages: Sequence[bytes | None], max_bytes: int) -> Runs | None:
         return None
 
 
+def of_documents(documents: Sequence[Fields]) -> Runs | None:
+    """The runs of documents that were read already, or None: not every field of them is good."""
+    said = [{key: v for key, v in one.items() if v is not None} for one in documents]
+    try:
+        records = EITHER.validate_python(said)
+        for record in records:
+            if "value" not in record:
+                in_time(record)
+        return runs(records)
+    except (KeyError, ValueError):
+        return None
+
+
 def runs(records: list[Fields]) -> Runs:
     """The runs of records whose fields are good. KeyError: one of them is incomplete."""
     columns = _columns(records)

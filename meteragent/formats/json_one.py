@@ -170,7 +170,23 @@ def judge(message: bytes) -> Fields:
             return BLOCK.validate_json(message)
         except ValidationError as error:
             faults = _faults(error)
-    raise BadRecord(_reason(message, faults))
+    if next(iter(faults.values())) == "json_invalid":
+        raise BadRecord(Reason.NOT_JSON if is_utf8(message) else Reason.NOT_UTF8)
+    raise BadRecord(_reason(faults))
+
+
+def judge_document(document: Fields) -> Fields:
+    """The same of a document that was read already; what it says is absent, it does not say.
+
+    BadRecord: it is neither, and why.
+    """
+    said = {key: value for key, value in document.items() if value is not None}
+    kind = READING if "value" in said else BLOCK
+    try:
+        return kind.validate_python(said)
+    except ValidationError as error:
+        faults = _faults(error)
+    raise BadRecord(_reason(faults))
 
 
 def _faults(error: ValidationError) -> dict[str, str]:
@@ -181,10 +197,8 @@ def _faults(error: ValidationError) -> dict[str, str]:
     return faults
 
 
-def _reason(message: bytes, faults: dict[str, str]) -> Reason:
+def _reason(faults: dict[str, str]) -> Reason:
     field, fault = next(iter(faults.items()))
-    if fault == "json_invalid":
-        return Reason.NOT_JSON if is_utf8(message) else Reason.NOT_UTF8
     if fault == "dict_type" or "missing" in faults.values():
         return Reason.WRONG_SHAPE
     return _FAULTS[field]

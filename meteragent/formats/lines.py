@@ -10,8 +10,8 @@ from meteragent.errors import InputDamaged
 from meteragent.formats.csv_rows import Table
 from meteragent.formats.fast import reader_for
 from meteragent.formats.json_one import LATEST
-from meteragent.formats.mapped import message_decoder
 from meteragent.formats.mapping import Mapping
+from meteragent.formats.messages import message_decoder
 from meteragent.formats.times import TimeFormat
 from meteragent.stream.readings import Readings
 
@@ -71,7 +71,8 @@ def refuse_documents(source: str, text: bytes) -> None:
 
 
 def decoder_of(source: str, text: bytes, mapping: Mapping) -> LineReader:
-    """What reads an input that begins with these lines."""
+    """What reads an input that begins with these lines. InvalidSetting: no lines are written so."""
+    mapping.refuse_registered()
     refuse_documents(source, text)
     if text.lstrip()[:1] == b"{":
         return JsonLines(mapping)

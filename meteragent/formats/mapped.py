@@ -9,16 +9,14 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic_core import from_json
 
-from meteragent.formats.decoder import Decoder, complete
-from meteragent.formats.forms import MessageDecoder, Numbers, Payloads
+from meteragent.formats.forms import Body, Numbers, Payloads
+from meteragent.formats.json_body import JsonBody
 from meteragent.formats.json_one import (
     LATEST,
     LONGEST_METER,
     MOST_BYTES,
     BadRecord,
-    is_too_large,
 )
 from meteragent.formats.mapped_one import Documents, FieldPlace
 from meteragent.formats.mapping import Mapping
@@ -28,18 +26,6 @@ from meteragent.stream.readings import Readings, Reason, Reject
 
 CHUNK = 256
 """Documents that are parsed together."""
-BETWEEN = 8_190_273_645_546_372
-"""Stands between documents that are parsed together, and in none of them."""
-_BETWEEN = str(BETWEEN).encode()
-
-
-def message_decoder(mapping: Mapping) -> MessageDecoder:
-    """What reads messages: chosen once, and in the canonical form the fastest there is.
-
-    InvalidSetting: the mapping makes no sense for documents.
-    """
-    mapping.refuse_documents()
-    return Decoder() if mapping.is_canonical else MappedDecoder(mapping)
 
 
 class _Found(NamedTuple):
@@ -56,9 +42,11 @@ class _Found(NamedTuple):
 class MappedDecoder:
     """Decodes batches; it holds settings only, so any number of partitions may share it."""
 
-    def __init__(self, mapping: Mapping, max_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self, mapping: Mapping, max_bytes: int = MOST_BYTES, body: Body | None = None
+    ) -> None:
         """Find where everything stands. InvalidSetting: that makes no sense."""
-        self._max_bytes = max_bytes
+        self._body = body or JsonBody(max_bytes)
         self._one = one = Documents(mapping)
         self._meaning = mapping.meaning
         self._alike = not one.in_lists and len(one.values) == 1 and one.account is None
@@ -92,7 +80,7 @@ class MappedDecoder:
         meters, of, starts, counts, values = [], [], [], [], []
         for index, message in enumerate(messages, first):
             try:
-                runs = self._one.runs(complete(message, self._max_bytes))
+                runs = self._one.runs(self._body.one(message))
             except BadRecord as why:
                 refused[index] = why.reason
                 continue
@@ -110,7 +98,7 @@ class MappedDecoder:
         if not all(messages):
             return None
         try:
-            records = _parsed([message for message in messages if message], self._max_bytes)
+            records = self._body.many([message for message in messages if message])
             return None if records is None else self._columns(records, first)
         except (KeyError, IndexError, TypeError, ValueError, OverflowError):
             return None
@@ -165,25 +153,6 @@ class MappedDecoder:
 
 
 _NUMBERS = {int, float, type(None)}
-
-
-def _parsed(messages: list[bytes], max_bytes: int) -> list[Any] | None:
-    """Each message's document, or None: they are not surely what each is by itself.
-
-    Why they are what they are by themselves: the number between them is in none of them, and
-    of the list that all make together it is every second entry. So each stands at the outermost
-    level, and between two of them is just one document. ValueError: they are no JSON.
-    """
-    text = b"[" + (b"," + _BETWEEN + b",").join(messages) + b"]"
-    if len(text) > max_bytes and any(is_too_large(message, max_bytes) for message in messages):
-        return None
-    if text.count(_BETWEEN) != len(messages) - 1:
-        return None
-    found = from_json(text, cache_strings="keys")
-    records = found[::2]
-    if len(found) != 2 * len(messages) - 1 or found[1::2] != [BETWEEN] * (len(messages) - 1):
-        return None
-    return records if {*map(type, records)} == {dict} else None
 
 
 def _column(place: FieldPlace, records: list[Any]) -> list[Any]:

@@ -11,8 +11,6 @@ from itertools import takewhile
 from math import inf, isfinite, nan
 from typing import Any, NamedTuple
 
-from pydantic_core import from_json
-
 from meteragent.errors import InvalidSetting
 from meteragent.formats.json_one import (
     CONTROL,
@@ -20,7 +18,6 @@ from meteragent.formats.json_one import (
     LONGEST_METER,
     MOST_VALUES,
     BadRecord,
-    is_utf8,
 )
 from meteragent.formats.mapping import ITEMS, NOTHING_READ, Mapping, steps
 from meteragent.formats.quantity import unit_of
@@ -78,14 +75,8 @@ class Documents:
         self.quality = finder.known("quality", columns.quality)
         self.unit = finder.known("unit_field", columns.unit)
 
-    def runs(self, message: bytes) -> list[MappedRun]:
-        """What a message holds. BadRecord: it is rejected, and why."""
-        try:
-            document = from_json(message, cache_strings="keys")
-        except ValueError:
-            raise BadRecord(Reason.NOT_JSON if is_utf8(message) else Reason.NOT_UTF8) from None
-        if not isinstance(document, dict):
-            raise BadRecord(Reason.WRONG_SHAPE)
+    def runs(self, document: dict[str, Any]) -> list[MappedRun]:
+        """What a document holds. BadRecord: it is rejected, and why."""
         found: list[MappedRun] = []
         room = MOST_VALUES
         for entries in self._entries((document,)):

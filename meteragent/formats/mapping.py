@@ -15,6 +15,14 @@ from meteragent.formats.csv_header import Columns
 from meteragent.formats.quantity import Quantity
 
 Stamp = Literal["start", "end"]
+Written = Literal["json", "avro", "protobuf", "json-schema"]
+"""How Kafka's messages are written; all but the first behind the id of a schema in a registry."""
+REGISTERED: dict[str, Written] = {
+    "avro": "avro",
+    "protobuf": "protobuf",
+    "json-schema": "json-schema",
+}
+"""What is written so, by what `input.format` calls it."""
 Name = str | int
 """Of a step in a document: a key, or the place in a list."""
 
@@ -71,6 +79,7 @@ class Mapping:
     meaning: Meaning = field(default_factory=Meaning)
     given: frozenset[str] = frozenset()
     """Which settings say something that nobody would assume."""
+    written: Written = "json"
 
     @property
     def values(self) -> tuple[tuple[str, str], ...]:
@@ -86,6 +95,12 @@ class Mapping:
     def at_ends(self) -> bool:
         """Whether readings are stamped with the end of their interval."""
         return self.meaning.earlier > 0
+
+    def refuse_registered(self) -> None:
+        """Refuse what only Kafka's messages have. InvalidSetting: a file has not."""
+        if self.written != "json":
+            problem = f"is {self.written}, which is read from Kafka alone"
+            raise InvalidSetting("input.format", problem, "leave it out")
 
     def refuse_documents(self) -> None:
         """Refuse what only tables have. InvalidSetting: documents are none."""

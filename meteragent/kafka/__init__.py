@@ -5,6 +5,7 @@ topics, fitness, rights    what must exist in Kafka, how, and be allowed: made, 
 assignor    who gets which partition
 handover    what workers share, and what each of them builds up
 fetch, unpack    the input as batches of bytes, and what they hold as columns
+registry, schemas, subjects    a schema registry: asked, waited for, told what releases are
 intake      the pipeline of a partition, and what it has made
 outbox      records of a transaction, in batches
 owner       what a ledger says of who writes it, and a position of its ledger

@@ -5,23 +5,28 @@ import json
 import signal
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from aiokafka.errors import KafkaError
 
 from meteragent.config import Config
 from meteragent.errors import MeterAgentError
+from meteragent.formats.encoder import Encoder
 from meteragent.kafka import fitness, topics
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.group import Group
-from meteragent.kafka.loop import Clock, unless
+from meteragent.kafka.loop import LAST_RETRY_SECONDS, Clock, back_off, unless
 from meteragent.kafka.ownership import Ownership, bonds
+from meteragent.kafka.subjects import release_encoder
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.events import AgentFailed, Listener
 from meteragent.watch.watched import Clocks
 
+if TYPE_CHECKING:
+    from meteragent.formats.forms import ReleaseEncoder
+
 FIRST_RETRY_SECONDS = 0.5
-LAST_RETRY_SECONDS = 15.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -48,6 +53,7 @@ class Agent:
         self._progressed = clock()
         self._lasting: dict[str, int] = {}
         """Output -> for how many milliseconds it keeps releases, as it was at the last start."""
+        self._encoder: ReleaseEncoder = Encoder()
         self.group: Group | None = None
 
     async def run(self) -> None:
@@ -124,6 +130,11 @@ class Agent:
             for partition, held in blocked.items()
         }
 
+    def awaited(self) -> dict[int, float]:
+        """For how many seconds each partition of ours has waited for a schema."""
+        workers = self.group.workers.values() if self.group else ()
+        return {worker.partition: worker.wanted.seconds for worker in workers}
+
     async def _run_once(self) -> None:
         partitions = await unless(self._stopping, self._prepare())
         if partitions is None or self._stopping.is_set():
@@ -138,6 +149,7 @@ class Agent:
             partitions=partitions,
             owner=self._ownership,
             lasting=self._lasting,
+            encoder=self._encoder,
         )
         try:
             await self.group.run()
@@ -154,6 +166,7 @@ class Agent:
             self._ownership.refuse_others(self._ownership.claim(partitions), found.values())
         async with asyncio.timeout(self._config.kafka.request_timeout / 1000):
             await self._publish_policies()
+        self._encoder = await release_encoder(self._config)
         return partitions
 
     async def _publish_policies(self) -> None:
@@ -172,7 +185,7 @@ class Agent:
         """Back off, unless waiting does not help."""
         if isinstance(error, MeterAgentError) and not error.retriable:
             raise error
-        seconds = min(FIRST_RETRY_SECONDS * (1 << min(failures - 1, 10)), LAST_RETRY_SECONDS)
+        seconds = back_off(FIRST_RETRY_SECONDS, failures)
         self._tell(AgentFailed(error, seconds))
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)

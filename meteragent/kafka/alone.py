@@ -15,6 +15,7 @@ from aiokafka.errors import IllegalOperation, ProducerFenced
 
 from meteragent.config import Config
 from meteragent.errors import NotDrained
+from meteragent.formats.registered import SchemasLacking
 from meteragent.kafka import restore, topics
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.fetch import Fetched
@@ -23,6 +24,8 @@ from meteragent.kafka.outbox import Outbox, send_all
 from meteragent.kafka.owner import Bond, Layout
 from meteragent.kafka.ownership import Ownership
 from meteragent.kafka.restore import Kept
+from meteragent.kafka.subjects import release_encoder
+from meteragent.kafka.unpack import Unpacker
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Position
 from meteragent.watch.events import Listener
@@ -66,9 +69,22 @@ class Held:
             reader.seek(self.source, self.position.offset)
             while await reader.position(self.source) < until:
                 for some in (await reader.getbatches(timeout_ms=100, max_records=most)).values():
-                    yield replace(some, until=until)
+                    yield await self._readable(replace(some, until=until))
         finally:
             await self.shared.clients.close(reader)
+
+    async def _readable(self, fetched: Fetched) -> Fetched:
+        """The same, once the schemas are known that its records need."""
+        if self.shared.config.input.written == "json":
+            return fetched
+        unpacker = Unpacker(self.shared.decoder)
+        while True:
+            try:
+                unpacker.columns(fetched)
+            except SchemasLacking as lacking:
+                await self.shared.schemas.learn(self.source.partition, lacking)
+            else:
+                return fetched
 
 
 @asynccontextmanager
@@ -82,6 +98,7 @@ async def alone(
         try:
             await consumer.start()
             ownership = Ownership(config, key)
+            encoder = await release_encoder(config)
             yield (
                 admin,
                 lambda partitions: Shared(
@@ -95,6 +112,7 @@ async def alone(
                     partitions,
                     ownership,
                     lambda _: None,
+                    encoder=encoder,
                 ),
             )
         finally:

@@ -7,6 +7,7 @@ from aiokafka import ConsumerRebalanceListener, TopicPartition
 
 from meteragent.config import Config
 from meteragent.errors import PartitionsChanged
+from meteragent.formats.forms import ReleaseEncoder
 from meteragent.kafka import ownership
 from meteragent.kafka.assignor import SteadyAssignor
 from meteragent.kafka.clients import Clients
@@ -42,6 +43,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         partitions: int,
         owner: ownership.Ownership,
         lasting: Mapping[str, int],
+        encoder: ReleaseEncoder,
     ) -> None:
         self._config = config
         self._partitions = partitions
@@ -78,6 +80,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             self._fail,
             lasting,
             wall,
+            encoder,
         )
         self.liveness = Liveness(self._consumer, clients, clock)
         self.clock = BrokersClock(config, tell, clients, clock, wall)

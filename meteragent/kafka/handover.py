@@ -11,13 +11,16 @@ from aiokafka.admin import AIOKafkaAdminClient
 from meteragent.config import Config
 from meteragent.formats.encoder import Encoder
 from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
-from meteragent.formats.mapped import message_decoder
+from meteragent.formats.messages import message_decoder
+from meteragent.formats.registered import RegisteredDecoder
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.loop import Clock
 from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.owner import Bond, Claim
 from meteragent.kafka.ownership import Ownership
+from meteragent.kafka.registry import RegistryClient
+from meteragent.kafka.schemas import Schemas
 from meteragent.kafka.unpack import Unpacker
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.homes import Homes
@@ -51,6 +54,15 @@ class Shared:
     def decoder(self) -> MessageDecoder:
         """What reads messages, as the configuration's input says."""
         return message_decoder(self.config.mapping)
+
+    @cached_property
+    def schemas(self) -> Schemas:
+        """What is known of the registry. Precondition: messages have their schemas there."""
+        decoder, registry = self.decoder, self.config.kafka.registry
+        assert isinstance(decoder, RegisteredDecoder)  # noqa: S101 - no other one lacks any
+        serialized = self.config.input.written == "protobuf"
+        client = RegistryClient(registry, serialized=serialized)
+        return Schemas(registry, client, decoder, self.tell)
 
     @cached_property
     def claim(self) -> Claim:

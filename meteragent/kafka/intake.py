@@ -96,6 +96,10 @@ class Intake:
         """Whether a portion, or time, waits for a commit: nothing may be taken before."""
         return self._before is not None or self.pipeline.announced
 
+    def is_full(self, most: int) -> bool:
+        """Whether nothing more is to be taken before a commit: of so many, or at all."""
+        return self.waiting >= most or self.busy
+
     async def go_on(self, committed: Position) -> None:
         """Take the next portion; or let time pass as it was announced, if this is committed."""
         async with self._whole:

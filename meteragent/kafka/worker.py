@@ -8,38 +8,30 @@ has fenced this producer first, so the next transaction fails, and with it goes 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from functools import partial
 
 from aiokafka import TopicPartition
 
+from meteragent.formats.registered import SchemasLacking
 from meteragent.kafka.clock import LastFetch
 from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.intake import Intake
+from meteragent.kafka.loop import Work, back_off, within
 from meteragent.kafka.outbox import Sent, send_all
 from meteragent.kafka.ownership import NOT_OURS
 from meteragent.kafka.rights import DENIED
+from meteragent.kafka.schemas import Wanted
 from meteragent.kafka.takeover import take_over
 from meteragent.stream.partition import Command, Event, Life, State
 from meteragent.stream.pipeline import Pipeline
-from meteragent.watch.events import (
-    PartitionFailed,
-    PartitionMoved,
-    PartitionRestored,
-    TransactionAbandoned,
-    TransactionEnded,
-)
+from meteragent.watch import events
 
-FIRST_RETRY_SECONDS = 0.2
-LAST_RETRY_SECONDS = 15.0
-LONG_SECONDS = 10.0
+FIRST_RETRY_SECONDS, LONG_SECONDS = 0.2, 10.0
 
 AT_WORK = frozenset({State.RUNNING, State.COMMITTING})
 AWAITING = frozenset({State.FENCING, State.COMMITTING, State.DRAINING})
-
-
-Work = Callable[[], Awaitable[None]]
 
 
 class Worker:
@@ -68,6 +60,7 @@ class Worker:
         self._closing: set[asyncio.Task[None]] = set()
         self._sent: Sent | None = None
         self._held_back = False
+        self.wanted = Wanted(self._now)
 
     @property
     def intake(self) -> Intake | None:
@@ -81,9 +74,10 @@ class Worker:
 
     @property
     def well(self) -> bool:
-        """Whether it runs, has committed since it last failed, and no commit takes long."""
+        """Whether it runs, has committed since it last failed, and waits for nothing for long."""
         due = self.due_since
-        return self.runs and self._sound and (due is None or self._now() - due < LONG_SECONDS)
+        stands = self.wanted.stands_still or (due is not None and self._now() - due >= LONG_SECONDS)
+        return self.runs and self._sound and not stands
 
     @property
     def pipeline(self) -> Pipeline | None:
@@ -107,17 +101,18 @@ class Worker:
         if self.life.state is not before:
             self._since = self._now()
             self.whole = event is Event.COMMITTED and self.life.state is State.LOST
-            self._shared.tell(PartitionMoved(self.partition, self.life.state))
+            self._shared.tell(events.PartitionMoved(self.partition, self.life.state))
         for command in commands:
             self._carry_out(command)
         return Command.FEED in commands
 
     def _carry_out(self, command: Command) -> None:
+        limit = self._kafka.transaction_timeout  # brokers abort what takes longer
         background: dict[Command, tuple[Work, Event]] = {
             Command.FENCE: (self._fence, Event.FENCED),
             Command.RESTORE: (self._restore, Event.RESTORED),
-            Command.SEND: (partial(self._in_time, self._send), Event.DELIVERED),
-            Command.COMMIT: (partial(self._in_time, self._commit), Event.COMMITTED),
+            Command.SEND: (partial(within, limit, self._send), Event.DELIVERED),
+            Command.COMMIT: (partial(within, limit, self._commit), Event.COMMITTED),
             Command.WAIT: (self._wait, Event.RETRY),
         }
         at_once = {
@@ -152,7 +147,7 @@ class Worker:
         if self.life.state not in {State.LOST, State.FAILED}:
             self.failures += 1
             self._sound = False
-            self._shared.tell(PartitionFailed(self.partition, error, self._back_off()))
+            self._shared.tell(events.PartitionFailed(self.partition, error, self._back_off()))
         self.on(Event.ERROR)
         if isinstance(error, (*DENIED, *NOT_OURS)):
             self._shared.give_up(error)  # of rights the agent asks anew, and names what lacks
@@ -161,8 +156,7 @@ class Worker:
         await asyncio.sleep(self._back_off())
 
     def _back_off(self) -> float:
-        doublings = min(self.failures - 1, 10)
-        return min(FIRST_RETRY_SECONDS * (1 << doublings), LAST_RETRY_SECONDS)
+        return back_off(FIRST_RETRY_SECONDS, self.failures)
 
     # Fence, restore, seek: from nothing to running.
 
@@ -179,7 +173,9 @@ class Worker:
         begun = self._now()
         found = await take_over(self._shared, self.source, self.handover)
         seconds = self._now() - begun
-        self._shared.tell(PartitionRestored(self.partition, found.meters, seconds, found.lost))
+        self._shared.tell(
+            events.PartitionRestored(self.partition, found.meters, seconds, found.lost)
+        )
 
     def _seek(self) -> None:
         self._go_on()
@@ -207,9 +203,19 @@ class Worker:
         elif self.on(Event.RECORDS):
             try:
                 await intake.take(fetched)
+            except SchemasLacking as lacking:
+                self._lack(intake, lacking)
             except Exception as error:  # noqa: BLE001 - one partition's trouble is its own
                 if self.intake is intake:
                     self.fail(error)
+
+    def _lack(self, intake: Intake, lacking: SchemasLacking) -> None:
+        """Read the same again, once its schemas are known."""
+        if self.intake is intake and self.runs:
+            self._go_on()
+            self._hold_back()
+            learn = self._shared.schemas.learn
+            self.wanted.begin(learn(self.partition, lacking), self.fail)
 
     def pass_time(self, now: int) -> None:
         """Every record up to now has been fed: the brokers' clock may close windows."""
@@ -223,12 +229,13 @@ class Worker:
 
     def hold_or_let_go(self, most: int) -> None:
         """Back-pressure: read no further while too much waits to be committed, or time does."""
-        full = self.waiting >= most or (self.intake is not None and self.intake.busy)
+        full = self.intake is not None and self.intake.is_full(most)
+        held = full or self.wanted.waits
         if full:
             self.on(Event.DUE)
         if full and self.life.state is State.COMMITTING and not self._held_back:
             self._hold_back()
-        elif not full and self._held_back and self.life.state is State.RUNNING:
+        elif not held and self._held_back and self.life.state is State.RUNNING:
             self._let_go()
 
     def _hold_back(self) -> None:
@@ -241,11 +248,6 @@ class Worker:
         self._shared.consumer.resume(self.source)
 
     # Send and commit: what waits, in one transaction with the position.
-
-    async def _in_time(self, work: Work) -> None:
-        """The brokers abort what takes longer; a client that waits on would wait for ever."""
-        async with asyncio.timeout(self._kafka.transaction_timeout / 1000):
-            await work()
 
     async def _send(self) -> None:
         intake, producer = self.intake, self.handover.producer
@@ -266,11 +268,10 @@ class Worker:
             await self.handover.producer.commit_transaction()
             sent, self._sent = self._sent, None
             self.handover.committed, self.handover.bond = sent.position, sent.bond
-            self.handover.unwritten = {}
             seconds = self._now() - sent.begun
             windows, gone = sent.outbox.released, self._shared.outlived(sent.outbox)
-            self._shared.tell(TransactionEnded(self.partition, windows, seconds, gone))
-            self.failures = 0
+            self._shared.tell(events.TransactionEnded(self.partition, windows, seconds, gone))
+            self.failures, self.handover.unwritten = 0, {}
         if self.handover.intake is not None and self.handover.committed is not None:
             await self.handover.intake.go_on(self.handover.committed)
         self._sound = True
@@ -281,6 +282,7 @@ class Worker:
         return handover
 
     def _forget(self) -> None:
+        self.wanted.end()
         if not self.whole:
             self.discard()
 
@@ -293,7 +295,7 @@ class Worker:
         if handover.intake is not None:
             handover.intake.forget()
         if self._sent is not None:
-            self._shared.tell(TransactionAbandoned(self.partition))
+            self._shared.tell(events.TransactionAbandoned(self.partition))
             self._sent = None
         if handover.producer is not None:
             closing = asyncio.create_task(self._shared.clients.close(handover.producer))

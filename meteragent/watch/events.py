@@ -115,6 +115,16 @@ class AgentFailed(TriedAgain):
 
 
 @dataclass(frozen=True, slots=True)
+class SchemasAwaited(TriedAgain):
+    """The registry did not tell a schema that a partition needs.
+
+    It waits; or, if it is not to be tried again, records are rejected for want of it.
+    """
+
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
 class ClockCompared:
     """This machine's clock and the brokers' have begun to differ, differ otherwise, or agree."""
 
@@ -141,6 +151,7 @@ Occurrence = (
     | PartitionMoved
     | PartitionFailed
     | PartitionRestored
+    | SchemasAwaited
     | BatchTaken
     | WindowsDecided
     | TransactionEnded

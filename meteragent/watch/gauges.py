@@ -115,30 +115,22 @@ class Present:
             "partition",
         )
         done = _by("partition_processed_offset", "One past the last record taken in.", "partition")
-        lag = _by("partition_lag_records", "Records after the last one taken in.", "partition")
         for partition, pipeline in sorted(self._agent.pipelines().items()):
             if pipeline.clock != DAWN and len(self._public) == len(self._guarantees):
                 clock.add_metric([str(partition)], pipeline.clock / _SECOND)
             done.add_metric([str(partition)], pipeline.position().processed)
-        for partition, records in sorted(self._agent.lags().items()):
-            lag.add_metric([str(partition)], records)
-        yield from (clock, done, lag, *self._blocked())
+        lag = "Records after the last one taken in."
+        yield from (clock, done, _each("partition_lag_records", lag, self._agent.lags()))
+        yield from self._blocked()
+        waited = "For how long no record has been taken in, as the schema of one is awaited."
+        yield _each("partition_schema_wait_seconds", waited, self._agent.awaited())
 
     def _blocked(self) -> Iterator[Metric]:
-        held = _by(
-            "partition_blocked_records",
-            "Records behind a transaction upstream that has not ended.",
-            "partition",
-        )
-        stood = _by(
-            "partition_blocked_seconds",
-            "For how long no record before them has been left to read.",
-            "partition",
-        )
-        for partition, (records, seconds) in sorted(self._agent.blocked().items()):
-            held.add_metric([str(partition)], records)
-            stood.add_metric([str(partition)], seconds)
-        yield from (held, stood)
+        held = "Records behind a transaction upstream that has not ended."
+        stood = "For how long no record before them has been left to read."
+        blocked = self._agent.blocked().items()
+        yield _each("partition_blocked_records", held, {p: its[0] for p, its in blocked})
+        yield _each("partition_blocked_seconds", stood, {p: its[1] for p, its in blocked})
 
     def _accounts(self) -> Iterator[Metric]:
         per_policy = {
@@ -304,3 +296,10 @@ def _one(name: str, meaning: str, value: float) -> GaugeMetricFamily:
 
 def _by(name: str, meaning: str, *labels: str) -> GaugeMetricFamily:
     return GaugeMetricFamily(f"meteragent_{name}", meaning, labels=labels)
+
+
+def _each(name: str, meaning: str, partitions: Mapping[int, float]) -> GaugeMetricFamily:
+    family = _by(name, meaning, "partition")
+    for partition, value in sorted(partitions.items()):
+        family.add_metric([str(partition)], value)
+    return family

@@ -84,7 +84,7 @@ class Monitor:
                 self._moved(partition, state)
             case e.PartitionRestored():
                 self._restored(event)
-            case e.PartitionFailed() | e.AgentFailed() | e.ClockFailed():
+            case e.PartitionFailed() | e.AgentFailed() | e.ClockFailed() | e.SchemasAwaited():
                 self._failed(event)
             case e.ClockCompared(ahead):
                 self._compared(ahead, agrees=event.agrees)
@@ -212,7 +212,9 @@ class Monitor:
             records=event.lost,
         )
 
-    def _failed(self, event: e.PartitionFailed | e.AgentFailed | e.ClockFailed) -> None:
+    def _failed(
+        self, event: e.PartitionFailed | e.AgentFailed | e.ClockFailed | e.SchemasAwaited
+    ) -> None:
         error, retry_in = event.error, event.retry_in
         match event:
             case e.PartitionFailed(partition):
@@ -226,9 +228,19 @@ class Monitor:
             case e.ClockFailed():
                 where = "clock"
                 _log.error("clock failed", exc_info=error, retry_in=retry_in)
+            case e.SchemasAwaited():
+                where = "registry"
+                self._awaited(event)
         self.series.failures.labels(where, _kind(error)).inc()
         place = next(reversed(trace.frames(error.__traceback__)), "")
         self.recent.mishaps.append(Mishap(self._wall(), where, trace.kind(error), place))
+
+    def _awaited(self, event: e.SchemasAwaited) -> None:
+        partition, error, retry_in = event.partition, event.error, event.retry_in
+        if retry_in:
+            _log.error("schema awaited", partition=partition, exc_info=error, retry_in=retry_in)
+        else:
+            _log.error("records rejected for want of a schema", partition=partition, exc_info=error)
 
     def _pipelines(self) -> Mapping[int, Pipeline]:
         return self._agent.pipelines() if self._agent else {}

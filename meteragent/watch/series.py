@@ -160,7 +160,7 @@ class Series:
         self.failures = self._counter(
             "failures",
             "Errors after which something started over.",
-            where=("partition", "agent", "clock"),
+            where=("partition", "agent", "clock", "registry"),
             kind=KINDS,
         )
         self.partitions = Gauge(

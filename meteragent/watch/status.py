@@ -118,6 +118,8 @@ class Status:
         if agent.ready:
             nothing = "Waiting: the group gave no partition to this instance."
             return _said("running", f"Running: {share}." if states else nothing)
+        if any(seconds > 1 for seconds in agent.awaited().values()):
+            return _said("awaiting", "Not ready: the registry does not tell a schema.")
         if steady == len(states) and not agent.clocks.trusted:
             problem = _of_clocks(agent.clocks)
             return _said("untimely", f"Not ready: {problem}; only readings close windows.")
@@ -127,7 +129,7 @@ class Status:
 
     def _partitions(self, now: float) -> list[Document]:
         pipelines, lags = self._agent.pipelines(), self._agent.lags()
-        blocked = self._agent.blocked()
+        blocked, awaited = self._agent.blocked(), self._agent.awaited()
         rows = []
         for number, state in sorted(self._monitor.states.items()):
             pipeline = pipelines.get(number)
@@ -140,6 +142,7 @@ class Status:
                     "state": state.value,
                     "lag": lags.get(number),
                     "blocked_seconds": blocked.get(number, (0, 0.0))[1],
+                    "schema_wait_seconds": awaited.get(number, 0.0),
                     "behind_seconds": None if seen is None else max(0.0, now - seen),
                     "processed": pipeline.position().processed if pipeline else None,
                 }

@@ -50,3 +50,6 @@ class Watched(Protocol):
 
     def blocked(self) -> Mapping[int, tuple[int, float]]:
         """Partition -> those of them that a transaction upstream holds back, for how long."""
+
+    def awaited(self) -> Mapping[int, float]:
+        """Partition -> for how many seconds it has waited for a schema."""

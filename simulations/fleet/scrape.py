@@ -82,6 +82,10 @@ class Silent:
         """None are known."""
         return {}
 
+    def awaited(self) -> dict[int, float]:
+        """Nothing is."""
+        return {}
+
     def blocked(self) -> dict[int, tuple[int, float]]:
         """None is."""
         return {}

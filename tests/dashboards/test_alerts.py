@@ -131,6 +131,11 @@ FIRING = {
         ON | {"partition": "0"},
         "1m 30s",
     ),
+    "MeterAgentSchemaAwaited": Case(
+        series("meteragent_partition_schema_wait_seconds", steady(90), **ON, partition="0"),
+        ON | {"partition": "0"},
+        "1m 30s",
+    ),
     "MeterAgentReadingsLate": Case(
         series("meteragent_readings_total", rising(200), **ON, outcome="late"),
         {"job": "meteragent"},
@@ -207,6 +212,9 @@ ALMOST = {
     ),
     "MeterAgentInputBlocked": series(
         "meteragent_partition_blocked_seconds", steady(50), **ON, partition="0"
+    ),
+    "MeterAgentSchemaAwaited": series(
+        "meteragent_partition_schema_wait_seconds", steady(20), **ON, partition="0"
     ),
     "MeterAgentReadingsLate": series("meteragent_readings_total", rising(30), **ON, outcome="late"),
     "MeterAgentClockNotTrusted": series("meteragent_clock_trusted", f"1x{MINUTES - 1} 0x20", **ON),

@@ -61,6 +61,9 @@ class _Nobody:
     def lags(self) -> Mapping[int, int]:
         return {}
 
+    def awaited(self) -> Mapping[int, float]:
+        return {}
+
     def blocked(self) -> Mapping[int, tuple[int, float]]:
         return {}
 

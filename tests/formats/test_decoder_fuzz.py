@@ -70,7 +70,9 @@ def test_the_fuzz_reaches_every_reason_and_enough_good_records() -> None:
     by_pipeline = {Reason.FUTURE, Reason.NO_POLICY, Reason.TOO_MANY_METERS, Reason.WRONG_PARTITION}
     by_pipeline.add(Reason.NO_GROUP)
     by_mapping = {Reason.WRONG_UNIT, Reason.BAD_QUALITY}
-    by_codec = set(Reason) - by_pipeline - by_mapping
+    by_schema = {Reason.BAD_FRAMING, Reason.UNKNOWN_SCHEMA, Reason.BAD_SCHEMA}
+    by_schema |= {Reason.NOT_AVRO, Reason.NOT_PROTOBUF}
+    by_codec = set(Reason) - by_pipeline - by_mapping - by_schema
     assert {reject.reason for reject in readings.rejects} == by_codec
     assert len(readings.meters) > 1_000
 

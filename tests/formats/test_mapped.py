@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from meteragent.errors import InvalidSetting
 from meteragent.formats.csv_header import Columns
 from meteragent.formats.decoder import Decoder
-from meteragent.formats.mapped import BETWEEN, CHUNK, MappedDecoder, message_decoder
+from meteragent.formats.json_body import BETWEEN
+from meteragent.formats.mapped import CHUNK, MappedDecoder
 from meteragent.formats.mapping import Mapping, Meaning, steps
+from meteragent.formats.messages import message_decoder
 from meteragent.formats.quantity import Quantity
 from meteragent.formats.times import zone_of
 from meteragent.stream.readings import Reason

@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -79,11 +80,20 @@ def through_files(partitions: int, lines: list[bytes], tiers: Sequence[str]) -> 
     return read
 
 
+Sender = Callable[[Config, int, list[bytes]], Awaitable[None]]
+
+
 async def through_kafka(
-    config: Config, partitions: int, lines: list[bytes], count: int
+    config: Config,
+    partitions: int,
+    lines: list[bytes],
+    count: int,
+    *,
+    send: Sender = produce,
+    policy: Callable[[bytes], str] = lambda value: json.loads(value)["policy"],
 ) -> Published:
     """All releases of an agent that starts when the readings are there, with their times."""
-    await produce(config, partitions, lines)
+    await send(config, partitions, lines)
     agent = Agent(config, config.agent.noise_key(), lambda _: None)
     running = asyncio.create_task(agent.run())
     consumer = AIOKafkaConsumer(
@@ -105,8 +115,8 @@ async def through_kafka(
                 found.append(await consumer.getone())
         read: Published = defaultdict(list)
         for record in found:
-            policy = json.loads(record.value)["policy"]
-            read[record.partition, policy].append((record.timestamp, record.value))
+            whose = record.partition, policy(record.value)
+            read[whose].append((record.timestamp, record.value))
         return read
     finally:
         await consumer.stop()

@@ -104,6 +104,9 @@ class Stage:
     def pipelines(self) -> dict[int, Pipeline]:
         return {partition: intake.pipeline for partition, intake in self._intakes.items()}
 
+    def awaited(self) -> dict[int, float]:
+        return {}
+
     def blocked(self) -> dict[int, tuple[int, float]]:
         return {}
 

@@ -60,6 +60,9 @@ class Watching:
     def pipelines(self) -> dict[int, Pipeline]:
         return cast("dict[int, Pipeline]", self.partitions)
 
+    def awaited(self) -> dict[int, float]:
+        return {}
+
     def blocked(self) -> dict[int, tuple[int, float]]:
         return {}
 

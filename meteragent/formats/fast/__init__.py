@@ -92,7 +92,7 @@ class FastReader:
 
 
 def merged(one: Readings, other: Readings, after: int) -> Readings:
-    """The runs of both, in the order of their records; the rejects are the other's."""
+    """The runs and rejects of both, in the order of their records."""
     order = np.argsort(np.concatenate([one.offsets, other.offsets]), kind="stable")
     names = [*one.meters, *other.meters]
     counts: Integers = np.concatenate([one.counts, other.counts])
@@ -111,7 +111,7 @@ def merged(one: Readings, other: Readings, after: int) -> Readings:
         both(one.starts, other.starts),
         both(one.intervals, other.intervals),
         np.concatenate([one.watts, other.watts])[watts],
-        other.rejects,
+        sorted([*one.rejects, *other.rejects]),
         after,
     )
 

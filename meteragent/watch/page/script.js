@@ -166,6 +166,10 @@ function show(status) {
   find("blocked").hidden = held.length === 0;
   say(find("blocked"), held.map((p) => `Partition ${p.partition} waits for a transaction of somebody who `
     + `writes to it, for ${duration(p.blocked_seconds)}.`).join(" "));
+  const wanting = status.partitions.filter((p) => p.schema_wait_seconds > 1);
+  find("awaited").hidden = wanting.length === 0;
+  say(find("awaited"), wanting.map((p) => `Partition ${p.partition} waits for a schema that the registry `
+    + `does not tell, for ${duration(p.schema_wait_seconds)}.`).join(" "));
   table("errors", "no-errors", status.errors.map((e) => [
     new Date(e.at * 1000).toLocaleTimeString("en-GB"), e.where, e.error, e.place,
   ]));

@@ -1,0 +1,66 @@
+"""Which decoder reads messages: chosen once, as a mapping says how they are written."""
+
+from collections.abc import Callable
+
+from meteragent.errors import InvalidSetting
+from meteragent.formats.decoder import Decoder, DocumentDecoder
+from meteragent.formats.forms import Body, MessageDecoder
+from meteragent.formats.mapped import MappedDecoder
+from meteragent.formats.mapping import Mapping
+from meteragent.formats.registered import RegisteredDecoder, Schema, SchemaRefused
+
+_MISSING = "is read by meteragent[registry], which is not installed"
+_INSTEAD = "run: pip install 'meteragent[registry]'"
+
+
+def message_decoder(mapping: Mapping) -> MessageDecoder:
+    """What reads messages; in the canonical form the fastest there is.
+
+    InvalidSetting: the mapping makes no sense for documents, or what it takes is not installed.
+    """
+    mapping.refuse_documents()
+    reader = _BY_SCHEMA.get(mapping.written)
+    return _of_json(mapping) if reader is None else RegisteredDecoder(reader(mapping))
+
+
+def _of_json(mapping: Mapping) -> MessageDecoder:
+    return Decoder() if mapping.is_canonical else MappedDecoder(mapping)
+
+
+def _avro(mapping: Mapping) -> Callable[[Schema], MessageDecoder]:
+    try:
+        from meteragent.formats.avro import AvroBody  # noqa: PLC0415 - an extra
+        from meteragent.formats.avro_readings import canonical  # noqa: PLC0415
+        from meteragent.formats.avro_schema import parsed  # noqa: PLC0415
+    except ImportError:
+        raise InvalidSetting("input.format", _MISSING, _INSTEAD) from None
+    if mapping.is_canonical:
+        return lambda schema: canonical(parsed(schema))
+    return lambda schema: MappedDecoder(mapping, body=AvroBody(parsed(schema)))
+
+
+def _protobuf(mapping: Mapping) -> Callable[[Schema], MessageDecoder]:
+    try:
+        from meteragent.formats.protobuf import ProtobufBody  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise InvalidSetting("input.format", _MISSING, _INSTEAD) from None
+    return lambda schema: _by_documents(mapping, ProtobufBody(schema))
+
+
+def _json(mapping: Mapping) -> Callable[[Schema], MessageDecoder]:
+    decoder = _of_json(mapping)
+
+    def reader(schema: Schema) -> MessageDecoder:
+        if schema.kind != "JSON":
+            raise SchemaRefused
+        return decoder
+
+    return reader
+
+
+def _by_documents(mapping: Mapping, body: Body) -> MessageDecoder:
+    return DocumentDecoder(body) if mapping.is_canonical else MappedDecoder(mapping, body=body)
+
+
+_BY_SCHEMA = {"avro": _avro, "protobuf": _protobuf, "json-schema": _json}
+"""What makes a decoder of every schema in the registry, by how messages are written."""

@@ -1,0 +1,177 @@
+"""Whatever bytes stand behind the id of a schema: no crash, one verdict each, none valid lost.
+
+And no word of them in it: everything that is drawn holds a word that is nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from itertools import count
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from meteragent.formats.framing import framed
+from meteragent.formats.mapping import Mapping
+from meteragent.formats.messages import message_decoder
+from meteragent.formats.registered import RegisteredDecoder, Schema
+from meteragent.stream.readings import Reason
+from tests.formats.test_avro import ACCOUNT, GAPS
+from tests.formats.written import BLOCK, PROTO, READING, avro, in_avro, in_proto, proto, record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MESSAGES, SLOW_MESSAGES = 6_000, 340_000
+"""Of each format."""
+WORD = "zzqx"
+NOON = 1_763_467_200_000
+NESTED = record(
+    ("meter_id", "string"), ("ts", "long"), ("value", ["null", "double"]),
+    ("tags", {"type": "map", "values": {"type": "array", "items": "string"}}),
+)  # fmt: skip
+MICROS = record(
+    ("meter_id", "string"), ("ts", {"type": "long", "logicalType": "timestamp-micros"}),
+    ("value", {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}),
+)  # fmt: skip
+SCHEMAS = {"avro": (READING, BLOCK, ACCOUNT, GAPS, NESTED, MICROS)}
+
+
+class Drawn:
+    """Messages of one format, good ones and such as were harmed."""
+
+    def __init__(self, written: str, seed: int) -> None:
+        self.random = Random(seed)
+        self.good: Callable[[str], bytes] = getattr(self, f"_{written.replace('-', '_')}")
+        self._names = count()
+
+    def name(self) -> str:
+        return f"{WORD}{next(self._names)}"
+
+    def harmed(self, message: bytes) -> bytes:
+        draw = self.random
+        changed = bytearray(message)
+        for _ in range(draw.choice((1, 1, 2, 8))):
+            at = draw.randrange(len(changed) + 1)
+            match draw.randrange(6):
+                case 0:
+                    del changed[at:]
+                case 1:
+                    del changed[at : at + draw.randrange(1, 9)]
+                case 2:
+                    changed[at:at] = draw.randbytes(draw.randrange(1, 9))
+                case 3:
+                    changed[at:at] = b"\xff" * draw.randrange(1, 12)
+                case 4:
+                    changed[at:at] = changed * draw.randrange(1, 3)
+                case 5 if at < len(changed):
+                    changed[at] ^= 1 << draw.randrange(8)
+        return bytes(changed)
+
+    def _avro(self, name: str) -> bytes:
+        draw, which = self.random, self.random.randrange(4)
+        value, values = draw.random() * 1e4, [draw.random() for _ in range(draw.randrange(1, 9))]
+        block = {"meter_id": name, "start": NOON, "interval_ms": 900_000}
+        if which == 0:
+            return framed(1, in_avro(READING, {"meter_id": name, "ts": NOON, "value": value}))
+        if which == 1:
+            return framed(2, in_avro(BLOCK, block | {"values": values}))
+        if which == 2:
+            return framed(4, in_avro(GAPS, block | {"values": [*values, None]}))
+        document = {"meter_id": name, "ts": NOON, "value": value, "tags": {WORD: [WORD]}}
+        return framed(5, in_avro(NESTED, document))
+
+    def _protobuf(self, name: str) -> bytes:
+        if self.random.random() < 0.5:
+            reading = self._reading(meter_id=name, ts=NOON, value=self.random.random())
+            return framed(1, b"\0" + reading)
+        values = [self.random.random()] * self.random.randrange(1, 9)
+        return framed(1, b"\x02\x02" + self._block(name, values))
+
+    def _reading(self, **fields: object) -> bytes:
+        written: bytes = in_proto(PROTO, "Reading", **fields).SerializeToString()
+        return written
+
+    def _block(self, name: str, values: list[float]) -> bytes:
+        fields = {"meter_id": name, "start": NOON, "interval_ms": 5, "values": values}
+        written: bytes = in_proto(PROTO, "Block", **fields).SerializeToString()
+        return written
+
+    def _json_schema(self, name: str) -> bytes:
+        document = {"meter_id": name, "ts": NOON, "value": self.random.random(), WORD: WORD}
+        return framed(1, json.dumps(document).encode())
+
+
+def decoder(written: str) -> RegisteredDecoder:
+    made = message_decoder(Mapping(written=written))  # type: ignore[arg-type]
+    assert isinstance(made, RegisteredDecoder)
+    schemas = {
+        "avro": [*map(avro, SCHEMAS["avro"])],
+        "protobuf": [proto()],
+        "json-schema": [Schema("JSON", "{}")],
+    }
+    for number, schema in enumerate(schemas[written], 1):
+        made.learn(number, schema)
+    for number in (0, 7, 255):
+        made.learn(number, None)
+    return made
+
+
+def judged(written: str, seed: int, messages: int) -> dict[Reason, int]:
+    """How many were rejected for what; every good one is taken, under its own name."""
+    drawn, reader = Drawn(written, seed), decoder(written)
+    known = range(len(SCHEMAS["avro"]) + 1)
+    found: dict[Reason, int] = {}
+    for first in range(0, messages, 500):
+        batch: list[bytes | None] = []
+        good: dict[int, str] = {}
+        for at in range(first, first + 500):
+            name = drawn.name()
+            message = drawn.good(name)
+            if drawn.random.random() < 0.6:
+                good[at] = name
+            else:
+                message = drawn.harmed(message)
+                if drawn.random.random() < 0.9:  # else it may name any schema, or none
+                    number = drawn.random.choice((*known, 255))
+                    message = message[:1] + number.to_bytes(4, "big") + message[5:]
+            batch.append(message)
+        for number in {int.from_bytes(m[1:5], "big") for m in batch if m and len(m) >= 5}:
+            if not reader.knows(number):
+                reader.learn(number, None)
+        readings = reader.decode(batch, range(first, first + 500), [NOON] * 500)
+        taken = dict(zip(readings.offsets.tolist(), readings.meters, strict=True))
+        assert {at: taken.get(at) for at in good} == good
+        assert {*taken} | {r.offset for r in readings.rejects} == {*range(first, first + 500)}
+        assert not {*taken} & {r.offset for r in readings.rejects}
+        for reject in readings.rejects:
+            assert isinstance(reject.reason, Reason)
+            found[reject.reason] = found.get(reject.reason, 0) + 1
+    return found
+
+
+EXPECTED = {
+    "avro": {Reason.NOT_AVRO, Reason.UNKNOWN_SCHEMA, Reason.BAD_TIME, Reason.BAD_FRAMING},
+    "protobuf": {Reason.NOT_PROTOBUF, Reason.UNKNOWN_SCHEMA, Reason.BAD_METER, Reason.BAD_FRAMING},
+    "json-schema": {Reason.NOT_JSON, Reason.UNKNOWN_SCHEMA, Reason.NOT_UTF8, Reason.WRONG_SHAPE},
+}
+
+
+@pytest.mark.parametrize("written", EXPECTED)
+def test_every_message_gets_a_verdict(
+    written: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        found = judged(written, 1, MESSAGES)
+    assert EXPECTED[written] <= found.keys()
+    said = capfd.readouterr()
+    assert WORD not in caplog.text + said.out + said.err
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("written", EXPECTED)
+def test_every_one_of_a_million_messages_gets_a_verdict(written: str) -> None:
+    assert EXPECTED[written] <= judged(written, 2, SLOW_MESSAGES).keys()
