@@ -46,6 +46,14 @@ def parser() -> ArgumentParser:
     run = commands.add_parser("run", help="sanitize what comes in on Kafka, until told to stop")
     _takes_config(run)
 
+    gateway = commands.add_parser("gateway", help="the same on MQTT, with a journal on the disk")
+    _takes_config(gateway)
+    gateway.add_argument(
+        "--accept-loss",
+        action="store_true",
+        help="go on without a journal that was lost or damaged: open windows lack its readings",
+    )
+
     _add_inputs(commands)
     _add_topics(commands)
     _add_ledger(commands)

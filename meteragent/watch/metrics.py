@@ -91,6 +91,9 @@ class Monitor:
             case e.Rebalanced(partitions):
                 self.series.rebalances.inc()
                 _log.info("rebalanced", partitions=partitions)
+            case e.SessionLost():
+                self.series.sessions_lost.inc()
+                _log.error("the broker has kept nothing while we were away: readings may be lost")
 
     def _batch(self, event: e.BatchTaken) -> None:
         self.series.records.inc(event.records)

@@ -17,7 +17,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from http import HTTPStatus
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from meteragent import __version__
 from meteragent.config import Config
@@ -41,6 +41,25 @@ HTML = "text/html; charset=utf-8"
 Document = dict[str, Any]
 
 
+class Places(NamedTuple):
+    """How it is said where readings come from."""
+
+    stalled: str
+    running: str
+    """Nothing where partitions are counted."""
+    waiting: str
+
+
+OF_KAFKA = Places(
+    "brokers or a commit let wait", "", "Not ready: waiting for Kafka or the consumer group."
+)
+OF_GATEWAYS = Places(
+    "the broker or the disk lets wait",
+    "Running: the broker answers.",
+    "Not ready: waiting for the broker, or reading back the journal.",
+)
+
+
 class Status:
     """Answers for one agent."""
 
@@ -51,7 +70,9 @@ class Status:
         agent: Watched,
         *,
         wall: Callable[[], float] = time.time,
+        places: Places = OF_KAFKA,
     ) -> None:
+        self._places = places
         self._deadline = config.agent.progress_deadline / 1000
         self._monitor = monitor
         self._agent = agent
@@ -114,16 +135,17 @@ class Status:
         share = f"{steady} of {len(states)} partitions"
         if not agent.alive:
             waited = f"for more than {self._deadline:.0f} s"
-            return _said("stalled", f"No progress {waited}: brokers or a commit let wait.")
+            return _said("stalled", f"No progress {waited}: {self._places.stalled}.")
         if agent.ready:
             nothing = "Waiting: the group gave no partition to this instance."
-            return _said("running", f"Running: {share}." if states else nothing)
+            running = self._places.running or (f"Running: {share}." if states else nothing)
+            return _said("running", running)
         if steady == len(states) and not agent.clocks.trusted:
             problem = _of_clocks(agent.clocks)
             return _said("untimely", f"Not ready: {problem}; only readings close windows.")
-        if states:
+        if states and not self._places.running:
             return _said("starting", f"Getting ready: {share} running.")
-        return _said("starting", "Not ready: waiting for Kafka or the consumer group.")
+        return _said("starting", self._places.waiting)
 
     def _partitions(self, now: float) -> list[Document]:
         pipelines, lags = self._agent.pipelines(), self._agent.lags()
