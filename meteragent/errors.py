@@ -80,9 +80,7 @@ class BrokerUnreachable(MeterAgentError):
 
     retriable: ClassVar[bool] = True
 
-    def __init__(
-        self, server: str, problem: str, setting: str = "kafka.bootstrap_servers"
-    ) -> None:
+    def __init__(self, server: str, problem: str, setting: str = "kafka.bootstrap_servers") -> None:
         super().__init__(f"{setting}: {server} does not answer ({problem})")
         self.server = server
         self.problem = problem

@@ -1,4 +1,4 @@
-"""The `[mqtt]` table: the broker of a gateway, and where the gateway keeps what it must not lose."""
+"""The `[mqtt]` table: the broker of a gateway, and where it keeps what it must not lose."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -21,7 +21,7 @@ from meteragent.config.fields import (
     refuse,
     setting,
 )
-from meteragent.config.secrets import needed, once, pair, text_of
+from meteragent.config.secrets import once, pair, text_of
 from meteragent.errors import InvalidSetting
 from meteragent.formats.topics import METER, Pattern, Template
 
@@ -52,7 +52,7 @@ class Mqtt(Settings):
         default="meteragent/{policy}/{meter}",
     )
     discovery: Text | None = setting(
-        "Where Home Assistant looks for new devices; each answer of a meter becomes a sensor there.",
+        "Where Home Assistant looks for new devices: each answer of a meter becomes a sensor.",
         '"homeassistant"',
         default=None,
     )

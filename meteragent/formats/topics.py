@@ -48,7 +48,9 @@ class Pattern:
             del plain[-1]
         unfit = any(map(_UNFIT.search, plain)) or levels.count(METER) > 1
         if unfit or not text or len(text) > LONGEST:
-            raise InvalidSetting("", "is no topic to read", 'write for example "tele/{meter}/SENSOR"')
+            raise InvalidSetting(
+                "", "is no topic to read", 'write for example "tele/{meter}/SENSOR"'
+            )
         return cls(levels)
 
     @property
@@ -70,7 +72,7 @@ class Pattern:
         return topic.split("/")[self.levels.index(METER)]
 
     def overlaps(self, other: "Pattern") -> bool:
-        """Whether any topic is one of both; those that begin with `$` are no pattern's by chance."""
+        """Whether any topic is one of both; one that begins with `$` is none by chance."""
         first, second = self.levels[0], other.levels[0]
         hidden = first.startswith("$") or second.startswith("$")
         return (not hidden or first == second) and _overlap(self.levels, other.levels)

@@ -192,7 +192,7 @@ class Gateway:
     @property
     def journal_bytes(self) -> int:
         """How large the journal is."""
-        return self._works.journal.bytes if self._works else 0
+        return self._works.journal.size if self._works else 0
 
     @property
     def unsent(self) -> int:

@@ -48,7 +48,7 @@ class _Client(aiomqtt.Client):
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - aiomqtt's own
         super().__init__(**options)
-        self._client.manual_ack_set(True)
+        self._client.manual_ack_set(True)  # noqa: FBT003 - paho's own
         self.session_present = False
         self._answers: dict[int, ReasonCode] = {}
 
@@ -58,7 +58,7 @@ class _Client(aiomqtt.Client):
 
     async def release(self, topic: str, message: bytes, *, retain: bool) -> ReasonCode | None:
         """Publish it; what the broker answers, once it does."""
-        info = self._client.publish(topic, message, QOS, retain)
+        info = self._client.publish(topic, message, QOS, retain=retain)
         if info.rc:
             raise aiomqtt.MqttCodeError(info.rc, "not published")
         confirmed = asyncio.Event()
@@ -138,17 +138,22 @@ async def connected(mqtt: Mqtt) -> AsyncIterator[Connection]:
             connection = Connection(mqtt, client)
             await connection.subscribe()
             yield connection
-    except aiomqtt.MqttConnectError as error:
-        problem, instead = _REFUSALS.get(_code(error.rc), ("", ""))
-        if problem:
-            raise BrokerRefused(mqtt.host, problem, instead, "mqtt.host") from None
-        raise BrokerUnreachable(mqtt.host, str(error), "mqtt.host") from None
     except aiomqtt.MqttError as error:
-        raise BrokerUnreachable(mqtt.host, _words(error), "mqtt.host") from None
+        raise _told(mqtt.host, error) from None
+
+
+def _told(host: str, error: aiomqtt.MqttError) -> BrokerRefused | BrokerUnreachable:
+    """What happened, in our words where it will happen again."""
+    cause = error.__cause__ if isinstance(error.__cause__, aiomqtt.MqttError) else error
+    for one in (error, cause):
+        refused = _REFUSALS.get(_code(getattr(one, "rc", None)))
+        if refused:
+            return BrokerRefused(host, *refused, "mqtt.host")
+    return BrokerUnreachable(host, str(cause), "mqtt.host")
 
 
 def _options(mqtt: Mqtt) -> dict[str, Any]:
-    connect = Properties(PacketTypes.CONNECT)
+    connect = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
     connect.SessionExpiryInterval = min(math.ceil(mqtt.keep_session / 1000), LONGEST_SESSION)
     connect.ReceiveMaximum = AT_ONCE
     return {
@@ -174,11 +179,5 @@ def _tls(mqtt: Mqtt) -> ssl.SSLContext:
     return context
 
 
-def _code(answer: object) -> int:
-    return int(getattr(answer, "value", answer) or 0)
-
-
-def _words(error: aiomqtt.MqttError) -> str:
-    """What happened, without what was in messages: aiomqtt's own words name none."""
-    cause = error.__cause__
-    return str(cause if isinstance(cause, aiomqtt.MqttError) else error)
+def _code(answer: ReasonCode | int | None) -> int:
+    return int(answer.value if isinstance(answer, ReasonCode) else answer or 0)

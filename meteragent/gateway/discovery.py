@@ -18,15 +18,13 @@ def documents(
 ) -> list[tuple[str, bytes]]:
     """Topics and what goes there, for a meter of the policy of this name."""
     return [
-        _document(prefix, template.topic(meter, name), policy, (name, meter, question.query.name))
+        _document(prefix, template.topic(meter, name), (name, meter, question.query.name))
         for question in policy.questions
         if question.query.outputs(policy.slots) == 1
     ]
 
 
-def _document(
-    prefix: str, topic: str, policy: Policy, names: tuple[str, str, str]
-) -> tuple[str, bytes]:
+def _document(prefix: str, topic: str, names: tuple[str, str, str]) -> tuple[str, bytes]:
     name, meter, query = names
     device = f"meteragent_{_digest(meter)}"
     unique = f"{device}_{_digest(name, query)}"

@@ -67,7 +67,7 @@ class Journal:
         """The number of the next record."""
 
     @property
-    def bytes(self) -> int:
+    def size(self) -> int:
         """How large it is."""
         return sum(segment.size for segment in self._segments)
 
@@ -119,7 +119,7 @@ class Journal:
 
     def has_room(self, records: Sequence[Record]) -> bool:
         """Whether these would fit in."""
-        return self.bytes + sum(len(r.message) + len(r.meter) for r in records) <= self._limit
+        return self.size + sum(len(r.message) + len(r.meter) for r in records) <= self._limit
 
     def append(self, records: Sequence[Record]) -> int:
         """Add these; answer with the number of the first one.

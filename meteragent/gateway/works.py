@@ -182,9 +182,7 @@ class Works:
     def _count(self, records: int) -> None:
         counts = self.pipeline.counted()
         tally, reasons = counts.tally, Counter(reject.reason for reject in counts.rejects)
-        taken = BatchTaken(
-            HERE, records, tally.accepted, tally.late, tally.duplicate, reasons
-        )
+        taken = BatchTaken(HERE, records, tally.accepted, tally.late, tally.duplicate, reasons)
         self._tell(taken)
 
     # Out.

@@ -170,4 +170,3 @@ class Intake:
 
 def _nothing() -> None:
     """There is nothing to be done."""
-

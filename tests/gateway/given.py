@@ -1,4 +1,4 @@
-"""What tests of the gateway start from: a configuration, a day of messages, and what must come of it."""
+"""What tests of the gateway start from: a configuration, messages, and what must come of them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from meteragent.formats.encoder import Encoder
 from meteragent.formats.mapped import message_decoder
 from meteragent.formats.topics import Template
 from meteragent.stream.pipeline import Pipeline
-from meteragent.stream.releases import stages
+from meteragent.stream.releases import Document, stages
 from tests.given import KEY, MINUTE, SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from meteragent.stream.releases import Step
 
 BEGIN = 1_763_424_000_000  # a whole day
 LAST = BEGIN + 30 * MINUTE
@@ -108,17 +110,15 @@ class Result(NamedTuple):
 
 def oracle(settings: Config, given: Sequence[Sent], over: int | None = OVER) -> Result:
     """What must come of it: the pipeline over every message, once, without all the rest."""
-    pipeline = Pipeline(
-        settings.assigned, KEY, max_skew=settings.agent.max_skew, max_meters=1000
-    )
+    pipeline = Pipeline(settings.assigned, KEY, max_skew=settings.agent.max_skew, max_meters=1000)
     plain = message_decoder(settings.mapping)
     releases: dict[str, list[bytes]] = {}
     accounts: dict[str, bytes] = {}
     encoder, template = Encoder(), Template.parse(settings.mqtt.output)
 
-    def collect(steps: object) -> None:
-        for stage in stages(steps):  # type: ignore[arg-type]
-            documents = []
+    def collect(steps: Iterable[Step]) -> None:
+        for stage in stages(steps):
+            documents: list[Document] = []
             for step in stage:
                 documents += step.written(encoder.encode)
                 accounts.update(step.accounts)

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 PATIENCE = 60.0
 SETTINGS = """
 {listener}
+user root
 persistence true
 persistence_location {directory}/
 autosave_interval 1
 autosave_on_changes true
 max_queued_messages 0
 log_dest stdout
+log_type all
 """
 ANONYMOUS = "listener {port} 127.0.0.1\nallow_anonymous true"
 
@@ -51,7 +53,6 @@ class Broker:
 
     def __init__(self, directory: Path, listener: str = ANONYMOUS) -> None:
         directory.mkdir(exist_ok=True)
-        directory.chmod(0o777)  # started as root, it works as somebody else
         self.port = free_port()
         self._file = directory / "mosquitto.conf"
         written = listener.format(port=self.port, directory=directory)
@@ -110,14 +111,14 @@ class Reader:
         self._client.on_connect = lambda client, *_: client.subscribe(topic, qos=1)
         self._client.on_subscribe = lambda *_: self._subscribed.set()
         self._client.on_message = self._take
-        session = Properties(PacketTypes.CONNECT)
+        session = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         session.SessionExpiryInterval = 3600
         self._client.connect("127.0.0.1", port, clean_start=False, properties=session)
         self._client.loop_start()
         assert self._subscribed.wait(PATIENCE)
 
     def _take(self, _: object, __: object, message: mqtt.MQTTMessage) -> None:
-        self.messages.append((message.topic, message.payload))
+        self.messages.append((message.topic, bytes(message.payload)))
 
     def close(self) -> None:
         self._client.disconnect()

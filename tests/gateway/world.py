@@ -110,7 +110,7 @@ class World:
         some = waiting[: self.rng.randint(1, 5)]
         if not some:
             return
-        self._now = max(self._now, max(self.sent[n].at for n in some))
+        self._now = max(self._now, *(self.sent[n].at for n in some))
         records = [works.record(self.sent[n].topic, self.sent[n].message, self._now) for n in some]
         first = works.write(records)
         self._heard += some
