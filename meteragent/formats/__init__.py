@@ -8,6 +8,7 @@ times       times as exports write them
 quantity    units of power and energy -> watts, exactly
 mapping     where other documents and tables say what, and what they mean
 mapped_one, mapped    documents of any shape -> columns, as a mapping says
+topics      topics of MQTT: which are read, which meter one names, where releases go
 csv_header, csv_beside, csv_rows    lines of CSV -> columns
 fast        the same, most of it by a wheel in Rust that is used where it is installed
 lines       blocks of lines -> columns, whatever the lines are

@@ -8,6 +8,7 @@ decode      records of the journal -> columns, and whose they are
 discovery   what Home Assistant is told of a meter
 works       journal, pipeline, ledger and outbox together: no network, no clock of its own
 connection  one connection to the broker
+trial       whether broker and disk let it work, asked before it matters
 traffic     what comes and goes over one connection
 agent       the life of a gateway: start, connect again and again, end
 
