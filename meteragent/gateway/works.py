@@ -209,8 +209,3 @@ class Works:
         self._messages, self._accounts, self._decided = [], {}, 0
         self.journal.forget(position.offset)
         self._tell(TransactionEnded(HERE, windows, self._clock() - begun))
-
-    def close(self) -> None:
-        """Let go of the files."""
-        self.journal.close()
-        self._ledger.close()
