@@ -19,7 +19,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from meteragent.config.mqtt import Mqtt
-from meteragent.errors import BrokerRefused, BrokerUnreachable
+from meteragent.errors import BrokerRefused, BrokerUnreachable, InvalidSetting
 
 QOS = 1
 AT_ONCE = 100
@@ -173,9 +173,15 @@ def _options(mqtt: Mqtt) -> dict[str, Any]:
 
 
 def _tls(mqtt: Mqtt) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=mqtt.ca_file)
-    if mqtt.cert_file is not None:
-        context.load_cert_chain(mqtt.cert_file, mqtt.key_file)
+    """InvalidSetting: certificates are none."""
+    try:
+        context = ssl.create_default_context(cafile=mqtt.ca_file)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if mqtt.cert_file is not None:
+            context.load_cert_chain(mqtt.cert_file, mqtt.key_file, lambda: "")
+    except ssl.SSLError as error:
+        problem = f"holds no certificate, or cert_file and key_file do not fit ({error.reason})"
+        raise InvalidSetting("mqtt.ca_file", problem, "write PEM files that do") from None
     return context
 
 

@@ -15,11 +15,11 @@ class Looked:
         """As it is now."""
         yield GaugeMetricFamily(
             "meteragent_gateway_journal_bytes",
-            "Of a gateway: what the journal of readings takes that open windows need.",
+            "What the journal of readings takes that open windows need.",
             value=self._journal_bytes(),
         )
         yield GaugeMetricFamily(
             "meteragent_gateway_unsent_messages",
-            "Of a gateway: releases that are paid for, and that its broker does not have yet.",
+            "Releases that are paid for, and that its broker does not have yet.",
             value=self._unsent(),
         )

@@ -27,10 +27,8 @@ SETTINGS = """
 user root
 persistence true
 persistence_location {directory}/
-autosave_interval 1
-autosave_on_changes true
 max_queued_messages 0
-log_dest stdout
+log_dest stderr
 log_type all
 """
 ANONYMOUS = "listener {port} 127.0.0.1\nallow_anonymous true"
