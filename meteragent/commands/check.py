@@ -38,13 +38,7 @@ def run(arguments: Namespace) -> Exit:
     if config.policy:
         sys.stdout.write(_replay(config))
     sys.stdout.write(f"records: read by {fast.way()}\n")
-    if of_gateway:
-        sys.stdout.write(_journal(config))
-    elif not arguments.offline:
-        sys.stdout.write(
-            f"{config.kafka.input}: readings are taken from the partition that "
-            f"{config.kafka.partitioner} puts their meter in, and from no other\n"
-        )
+    sys.stdout.write(_journal(config) if of_gateway else _senders(config, arguments))
     online = OF_GATEWAY if of_gateway else ONLINE
     checks = OFFLINE if arguments.offline else (*OFFLINE, *online)
     codes = [_code(what, check, config) for what, check in checks]
@@ -60,6 +54,16 @@ def _replay(config: Config) -> str:
     return (
         f"a restart reads back at most {time_text(back)}: {readings:,} readings of a meter, and of "
         f"{MANY:,} meters in {time_text(seconds * 1000)} at {PLANNED:,} a second\n"
+    )
+
+
+def _senders(config: Config, arguments: Namespace) -> str:
+    """Where readings are to come in Kafka."""
+    if arguments.offline:
+        return ""
+    return (
+        f"{config.kafka.input}: readings are taken from the partition that "
+        f"{config.kafka.partitioner} puts their meter in, and from no other\n"
     )
 
 

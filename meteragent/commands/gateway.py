@@ -62,7 +62,7 @@ async def _run(config: Config, *, accept_loss: bool) -> None:
     )
     _log.info("gateway starts", version=__version__, records=f"read by {fast.way()}")
     ProcessCollector(registry=monitor.series.registry)
-    status = Status(config, monitor, gateway, places=OF_GATEWAYS)
+    status = Status(config, monitor, gateway, phrases=OF_GATEWAYS)
     async with (
         serving(config.http, status.pages()),
         reporting(os.environ, gateway, lambda: str(status.state()["sentence"])),

@@ -50,6 +50,8 @@ class _Client(aiomqtt.Client):
         super().__init__(**options)
         self._client.manual_ack_set(True)  # noqa: FBT003 - paho's own
         self.session_present = False
+        self.refusal = ""
+        """What the broker said of a message that it did not take; it may hang up as well."""
         self._answers: dict[int, ReasonCode] = {}
 
     def acknowledge(self, message: aiomqtt.Message) -> None:
@@ -73,6 +75,8 @@ class _Client(aiomqtt.Client):
     def _on_publish(self, client: Any, userdata: Any, mid: int, *rest: Any) -> None:  # noqa: ANN401
         if mid in self._pending_publishes:
             self._answers[mid] = rest[0]
+        if _code(rest[0]) >= _FAILED:
+            self.refusal = str(rest[0])
         super()._on_publish(client, userdata, mid, *rest)
 
 
@@ -120,11 +124,16 @@ class Connection:
         """Publish it. Postcondition: the broker has it. BrokerRefused: it does not let us."""
         answer = await self._client.release(topic, message, retain=retain)
         if answer is not None and _code(answer) >= _FAILED:
-            problem = f"does not let us publish ({answer})"
-            raise self._refused(problem, "allow it there, or change mqtt.output or mqtt.echo")
+            raise _refused_message(self._mqtt.host, str(answer))
 
     def _refused(self, problem: str, instead: str) -> BrokerRefused:
         return BrokerRefused(self._mqtt.host, problem, instead, "mqtt.host")
+
+
+def _refused_message(host: str, answer: str) -> BrokerRefused:
+    problem = f"does not let us publish ({answer})"
+    instead = "allow it there, or change mqtt.output, mqtt.echo or mqtt.discovery"
+    return BrokerRefused(host, problem, instead, "mqtt.host")
 
 
 @asynccontextmanager
@@ -133,12 +142,15 @@ async def connected(mqtt: Mqtt) -> AsyncIterator[Connection]:
 
     BrokerUnreachable: it cannot be made, or has ended. BrokerRefused: the broker refuses us.
     """
+    client = _Client(**_options(mqtt))
     try:
-        async with _Client(**_options(mqtt)) as client:
+        async with client:
             connection = Connection(mqtt, client)
             await connection.subscribe()
             yield connection
     except aiomqtt.MqttError as error:
+        if client.refusal:
+            raise _refused_message(mqtt.host, client.refusal) from None
         raise _told(mqtt.host, error) from None
 
 

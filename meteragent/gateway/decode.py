@@ -9,7 +9,7 @@ import numpy as np
 from meteragent.formats.mapped import message_decoder
 from meteragent.formats.mapped_one import is_meter
 from meteragent.formats.mapping import Mapping
-from meteragent.gateway.frames import Kind, Record
+from meteragent.gateway.frames import Record, RecordKind
 from meteragent.stream.readings import Readings, Reason, Reject
 
 OF_TOPIC = "\0"
@@ -24,8 +24,8 @@ class Decoding:
         columns = replace(mapping.columns, constant_meter=OF_TOPIC)
         named = replace(mapping, columns=columns, given=mapping.given | {"only_meter"})
         self._decoders = {
-            Kind.MESSAGE: message_decoder(mapping),
-            Kind.NAMED: message_decoder(named),
+            RecordKind.MESSAGE: message_decoder(mapping),
+            RecordKind.NAMED: message_decoder(named),
         }
 
     def readings(self, first: int, records: Sequence[Record]) -> Iterator[Readings | Record]:
@@ -33,13 +33,13 @@ class Decoding:
         numbered = enumerate(records, first)
         for kind, group in groupby(numbered, key=lambda pair: pair[1].kind):
             offsets, run = zip(*group, strict=True)
-            if kind is Kind.TICK:
+            if kind is RecordKind.TICK:
                 yield from run
                 continue
             messages, times = [r.message for r in run], [r.time for r in run]
             found = self._decoders[kind].decode(messages, offsets, times)
             names = dict(zip(offsets, (r.meter for r in run), strict=True))
-            yield _named(found, names) if kind is Kind.NAMED else found
+            yield _named(found, names) if kind is RecordKind.NAMED else found
 
 
 def _named(readings: Readings, names: dict[int, str]) -> Readings:

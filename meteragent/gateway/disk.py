@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 
-class File(Protocol):
+class GrowingFile(Protocol):
     """A file that grows at its end."""
 
     def append(self, data: bytes) -> None:
@@ -34,7 +34,7 @@ class Disk(Protocol):
     def read(self, name: str) -> bytes:
         """All that a file holds."""
 
-    def open(self, name: str) -> File:
+    def open(self, name: str) -> GrowingFile:
         """A file, made if it is not there."""
 
     def remove(self, name: str) -> None:
@@ -84,7 +84,7 @@ class RealDisk:
         """All that a file holds."""
         return (self._directory / name).read_bytes()
 
-    def open(self, name: str) -> File:
+    def open(self, name: str) -> GrowingFile:
         """A file, made if it is not there."""
         return _RealFile(self._directory / name)
 

@@ -26,7 +26,7 @@ _RECORD = struct.Struct("<BqHI")
 HEADER_BYTES = _HEADER.size + CHECK
 
 
-class Kind(IntEnum):
+class RecordKind(IntEnum):
     """What a record is."""
 
     MESSAGE = 0
@@ -40,14 +40,14 @@ class Kind(IntEnum):
 class Record(NamedTuple):
     """One message, or that time has passed."""
 
-    kind: Kind
+    kind: RecordKind
     time: int
     """When it came, in milliseconds since the epoch."""
     meter: str = ""
     message: bytes = b""
 
 
-class Batch(NamedTuple):
+class Frame(NamedTuple):
     """Records that were written together: all of them are there, or none."""
 
     first: int
@@ -92,7 +92,7 @@ def batch(salt: bytes, first: int, records: Sequence[Record]) -> bytes:
     return _BATCH.pack(BATCH_MAGIC, len(body), _check(salt, body)) + body
 
 
-def read_batch(salt: bytes, segment: bytes, at: int) -> Batch | None:
+def read_batch(salt: bytes, segment: bytes, at: int) -> Frame | None:
     """The batch that begins there; None if there is none, or it is torn."""
     if len(segment) < at + _BATCH.size:
         return None
@@ -101,7 +101,7 @@ def read_batch(salt: bytes, segment: bytes, at: int) -> Batch | None:
     if magic != BATCH_MAGIC or len(body) < length or _check(salt, body) != check:
         return None
     [first] = _FIRST.unpack_from(body)
-    return Batch(first, (*_records(body),), at + _BATCH.size + length)
+    return Frame(first, (*_records(body),), at + _BATCH.size + length)
 
 
 def follows(salt: bytes, segment: bytes, at: int) -> bool:
@@ -120,7 +120,7 @@ def _records(body: bytes) -> list[Record]:
         kind, time, named, length = _RECORD.unpack_from(body, at)
         at += _RECORD.size
         meter = body[at : at + named].decode("utf-8", "surrogatepass")
-        found.append(Record(Kind(kind), time, meter, body[at + named : at + named + length]))
+        found.append(Record(RecordKind(kind), time, meter, body[at + named : at + named + length]))
         at += named + length
     return found
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from meteragent.errors import FileRefused, JournalDamaged, JournalLost
-from meteragent.gateway.disk import Disk, File
+from meteragent.gateway.disk import Disk, GrowingFile
 from meteragent.gateway.frames import (
     HEADER_BYTES,
     SALT,
-    Batch,
+    Frame,
     Header,
     Record,
     batch,
@@ -62,7 +62,7 @@ class Journal:
         self._owner = b""
         self._full_segment = min(limit // SEGMENTS, LARGEST_SEGMENT)
         self._segments: list[Segment] = []
-        self._file: File | None = None
+        self._file: GrowingFile | None = None
         self.next = 0
         """The number of the next record."""
 
@@ -202,7 +202,7 @@ class Journal:
         segment.size = end
 
 
-def _batches(segment: Segment, text: bytes) -> Iterator[Batch]:
+def _batches(segment: Segment, text: bytes) -> Iterator[Frame]:
     """The whole batches, up to the first that is none."""
     one = read_batch(segment.salt, text, HEADER_BYTES)
     while one is not None:

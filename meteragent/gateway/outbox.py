@@ -24,7 +24,7 @@ class Unsent(NamedTuple):
     message: bytes
 
 
-class Outbox:
+class Outgoing:
     """A table of the ledger."""
 
     def __init__(self, ledger: SqliteLedger) -> None:

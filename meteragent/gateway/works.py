@@ -21,14 +21,14 @@ from meteragent.files.ledger import Resume, SqliteLedger
 from meteragent.formats.encoder import Encoder
 from meteragent.gateway import discovery
 from meteragent.gateway.decode import Decoding
-from meteragent.gateway.frames import SALT, Kind, Record
+from meteragent.gateway.frames import SALT, Record, RecordKind
 from meteragent.gateway.journal import Journal, refuse_full, refuse_ledger
-from meteragent.gateway.outbox import Outbox
+from meteragent.gateway.outbox import Outgoing
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Pipeline, Position
 from meteragent.stream.readings import Readings
 from meteragent.stream.releases import Document, Step, stages
-from meteragent.watch.decided import Decided
+from meteragent.watch.decided import Verdicts
 from meteragent.watch.events import BatchTaken, Listener, PartitionRestored, TransactionEnded
 
 STANDING = "mqtt"
@@ -56,7 +56,7 @@ class Works:
         self._encoder = Encoder(config.policies)
         self._policies = {one.name: one.policy for one in config.assigned}
         ledger.refuse_another(key.fingerprint)
-        self.outbox = Outbox(ledger)
+        self.outbox = Outgoing(ledger)
         self._known = ledger.standing(STANDING)
         self._messages: list[tuple[str, bytes]] = []
         self._accounts: dict[str, bytes] = {}
@@ -121,8 +121,8 @@ class Works:
         """A message that came, as it is written down."""
         for pattern in self._patterns:
             if pattern.names_meter and pattern.matches(topic):
-                return Record(Kind.NAMED, now, pattern.meter(topic), message)
-        return Record(Kind.MESSAGE, now, "", message)
+                return Record(RecordKind.NAMED, now, pattern.meter(topic), message)
+        return Record(RecordKind.MESSAGE, now, "", message)
 
     def write(self, records: Sequence[Record]) -> int:
         """Write messages down; answer with the number of the first.
@@ -152,13 +152,13 @@ class Works:
         It is written down first: what is read again then closes the same windows in the same place.
         """
         if self.pipeline.due(now):
-            tick = [Record(Kind.TICK, now)]
+            tick = [Record(RecordKind.TICK, now)]
             self.feed(self.journal.append(tick), tick)
 
     def _collect(self, steps: Iterable[Step]) -> None:
         for stage in stages(steps):
             documents: list[Document] = []
-            decided = Decided(HERE)
+            decided = Verdicts(HERE)
             for step in stage:
                 documents += step.written(self._encoder.encode)
                 self._accounts.update(step.accounts)

@@ -14,7 +14,7 @@ from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.unpack import Unpacker
 from meteragent.stream.pipeline import Pipeline, Position
 from meteragent.stream.releases import Document, Step, stages
-from meteragent.watch.decided import Decided
+from meteragent.watch.decided import Verdicts
 from meteragent.watch.events import BatchTaken, Listener
 
 MOST_AT_ONCE = 50_000
@@ -127,7 +127,7 @@ class Intake:
         try:
             for stage in self._stages:
                 documents: list[Document] = []
-                decided = Decided(self._source.partition)
+                decided = Verdicts(self._source.partition)
                 for step in stage:
                     if self._forgotten:
                         return

@@ -8,7 +8,7 @@ from meteragent.stream.releases import Step
 from meteragent.watch.events import WindowsDecided
 
 
-class Decided:
+class Verdicts:
     """The windows of one stage, put together by their policies.
 
     Once for a stage, and in the order of their ids: how many steps it takes, and which is first,

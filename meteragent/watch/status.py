@@ -41,7 +41,7 @@ HTML = "text/html; charset=utf-8"
 Document = dict[str, Any]
 
 
-class Places(NamedTuple):
+class Phrases(NamedTuple):
     """How it is said where readings come from."""
 
     stalled: str
@@ -50,10 +50,10 @@ class Places(NamedTuple):
     waiting: str
 
 
-OF_KAFKA = Places(
+OF_KAFKA = Phrases(
     "brokers or a commit let wait", "", "Not ready: waiting for Kafka or the consumer group."
 )
-OF_GATEWAYS = Places(
+OF_GATEWAYS = Phrases(
     "the broker or the disk lets wait",
     "Running: the broker answers.",
     "Not ready: waiting for the broker, or reading back the journal.",
@@ -70,9 +70,9 @@ class Status:
         agent: Watched,
         *,
         wall: Callable[[], float] = time.time,
-        places: Places = OF_KAFKA,
+        phrases: Phrases = OF_KAFKA,
     ) -> None:
-        self._places = places
+        self._phrases = phrases
         self._deadline = config.agent.progress_deadline / 1000
         self._monitor = monitor
         self._agent = agent
@@ -135,17 +135,17 @@ class Status:
         share = f"{steady} of {len(states)} partitions"
         if not agent.alive:
             waited = f"for more than {self._deadline:.0f} s"
-            return _said("stalled", f"No progress {waited}: {self._places.stalled}.")
+            return _said("stalled", f"No progress {waited}: {self._phrases.stalled}.")
         if agent.ready:
             nothing = "Waiting: the group gave no partition to this instance."
-            running = self._places.running or (f"Running: {share}." if states else nothing)
+            running = self._phrases.running or (f"Running: {share}." if states else nothing)
             return _said("running", running)
         if steady == len(states) and not agent.clocks.trusted:
             problem = _of_clocks(agent.clocks)
             return _said("untimely", f"Not ready: {problem}; only readings close windows.")
-        if states and not self._places.running:
+        if states and not self._phrases.running:
             return _said("starting", f"Getting ready: {share} running.")
-        return _said("starting", self._places.waiting)
+        return _said("starting", self._phrases.waiting)
 
     def _partitions(self, now: float) -> list[Document]:
         pipelines, lags = self._agent.pipelines(), self._agent.lags()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from meteragent.errors import FileRefused, JournalDamaged, JournalLost
 from meteragent.gateway import frames
 from meteragent.gateway.disk import RealDisk
-from meteragent.gateway.frames import Kind, Record
+from meteragent.gateway.frames import Record, RecordKind
 from meteragent.gateway.journal import Journal
 from tests.gateway.fragile import FragileDisk
 
@@ -24,7 +24,7 @@ OWNER = b"o" * 16
 RECORDS = st.lists(
     st.builds(
         Record,
-        st.sampled_from(Kind),
+        st.sampled_from(RecordKind),
         st.integers(-(2**62), 2**62),
         st.text(st.characters(), max_size=20),
         st.binary(max_size=50),
@@ -55,7 +55,7 @@ def held(one: Journal, since: int = 0) -> list[Record]:
 
 
 def message(text: bytes) -> Record:
-    return Record(Kind.MESSAGE, 5, "", text)
+    return Record(RecordKind.MESSAGE, 5, "", text)
 
 
 @given(st.lists(RECORDS, max_size=5), st.integers(0, 30))

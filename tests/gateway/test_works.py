@@ -11,7 +11,7 @@ import pytest
 from meteragent.errors import FileRefused, JournalLost, LedgerOfAnother
 from meteragent.files.ledger import SqliteLedger
 from meteragent.gateway.decode import Decoding
-from meteragent.gateway.frames import Kind, Record
+from meteragent.gateway.frames import Record, RecordKind
 from meteragent.gateway.journal import Journal
 from meteragent.gateway.works import Works
 from meteragent.privacy.entropy import NoiseKey
@@ -76,7 +76,7 @@ def decoded(text: str, directory: Path, *records: Record) -> list[Readings | Rec
 
 
 def named(meter: str, message: bytes) -> Record:
-    return Record(Kind.NAMED, BEGIN, meter, message)
+    return Record(RecordKind.NAMED, BEGIN, meter, message)
 
 
 def test_a_topic_names_the_meter_whatever_the_message_says(tmp_path: Path) -> None:
@@ -104,8 +104,8 @@ def test_a_topic_that_names_no_meter_is_rejected_by_its_number(meter: str, tmp_p
 
 
 def test_kinds_of_records_keep_their_order(tmp_path: Path) -> None:
-    tick = Record(Kind.TICK, BEGIN)
-    plain = Record(Kind.MESSAGE, BEGIN, "", said(BEGIN, device="home-2"))
+    tick = Record(RecordKind.TICK, BEGIN)
+    plain = Record(RecordKind.MESSAGE, BEGIN, "", said(BEGIN, device="home-2"))
     found = decoded(CONFIGURATION, tmp_path, named("a", said(BEGIN)), plain, tick, plain)
     assert [one if isinstance(one, Record) else [*one.meters] for one in found] == [
         ["a"],
