@@ -15,7 +15,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; answer with its exit code."""
     try:
         given = parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
-        if given.command == "run":  # it takes a second until the agent listens to signals itself
+        if given.command in {
+            "run",
+            "gateway",
+        }:  # it takes a second until the agent listens to signals itself
             signal.signal(signal.SIGTERM, lambda *_: sys.exit())
         code: Exit = import_module(f"meteragent.commands.{given.command}").run(given)
     except SystemExit as told:  # by argparse: it said why

@@ -6,8 +6,8 @@
     ├── ConfigRefused          a configuration, with all its problems at once
     ├── KeyRefused             the noise key is missing, malformed or readable by others
     ├── LedgerDamaged          a ledger record that cannot be read; never taken as zero spend
-    ├── BrokerUnreachable      Kafka does not answer                           (retriable)
-    ├── BrokerRefused          Kafka answers, and lets us not in
+    ├── BrokerUnreachable      a broker does not answer                        (retriable)
+    ├── BrokerRefused          a broker answers, and lets us not in
     ├── RegistryUnreachable    the schema registry does not answer             (retriable)
     ├── RegistryRefused        the schema registry answers, and gives us nothing
     ├── TopicsUnfit            topics are missing, or not as they must be
@@ -25,7 +25,9 @@
     ├── InputDamaged           an input file that cannot be read any further
     ├── InputReplaced          a file that was followed is another one now      (retriable)
     ├── FileRefused            a file whose content would be lost
-    └── LedgerBusy             another process writes this ledger               (retriable)
+    ├── LedgerBusy             another process writes this ledger               (retriable)
+    ├── JournalDamaged         a gateway's journal that cannot be read
+    └── JournalLost            journal and ledger are not of one moment
 
 Messages name settings and coordinates, never a reading, a level or a payload.
 """
@@ -76,24 +78,28 @@ class LedgerDamaged(MeterAgentError):
 
 
 class BrokerUnreachable(MeterAgentError):
-    """No connection to Kafka; it may come back."""
+    """No connection to Kafka, or to another broker; it may come back."""
 
     retriable: ClassVar[bool] = True
 
-    def __init__(self, server: str, problem: str) -> None:
-        super().__init__(f"kafka.bootstrap_servers: {server} does not answer ({problem})")
+    def __init__(self, server: str, problem: str, setting: str = "kafka.bootstrap_servers") -> None:
+        super().__init__(f"{setting}: {server} does not answer ({problem})")
         self.server = server
         self.problem = problem
+        self.setting = setting
 
 
 class BrokerRefused(MeterAgentError):
-    """Kafka answered, and refused: more tries with the same settings would be a storm."""
+    """It answered, and refused: more tries with the same settings would be a storm."""
 
-    def __init__(self, server: str, problem: str, instead: str) -> None:
-        super().__init__(f"kafka.security: {server}: {problem}; {instead}")
+    def __init__(
+        self, server: str, problem: str, instead: str, setting: str = "kafka.security"
+    ) -> None:
+        super().__init__(f"{setting}: {server}: {problem}; {instead}")
         self.server = server
         self.problem = problem
         self.instead = instead
+        self.setting = setting
 
 
 class RegistryUnreachable(MeterAgentError):
@@ -299,3 +305,27 @@ class LedgerBusy(MeterAgentError):
     def __init__(self, path: str) -> None:
         super().__init__(f"{path}: another process uses this ledger; wait for it, or name another")
         self.path = path
+
+
+class JournalDamaged(MeterAgentError):
+    """Readings that were acknowledged cannot be read any more."""
+
+    def __init__(self, segment: str, at: int) -> None:
+        super().__init__(
+            f"{segment}: is damaged at byte {at}, behind which readings were acknowledged; put it "
+            "back, or go on without them: meteragent gateway --accept-loss"
+        )
+        self.segment = segment
+        self.at = at
+
+
+class JournalLost(MeterAgentError):
+    """One of journal and ledger is missing, older than the other, or another's."""
+
+    def __init__(self, journal: str, how: str) -> None:
+        super().__init__(
+            f"mqtt.journal: {journal} {how}; put back what was lost, or go on without it: "
+            "meteragent gateway --accept-loss"
+        )
+        self.journal = journal
+        self.how = how

@@ -1,7 +1,7 @@
 """One module per command: `run(arguments)` does it and answers with its exit code.
 
 parser, arguments    what can be said to the program
-check, explain, ledger, run, sanitize, topics    what is done every day
+check, explain, gateway, ledger, run, sanitize, topics    what is done every day
 completion, config, convert, init, inspect, key, schema    the other commands
 settings    what is released, as a command is told
 tiers       where noisier copies of it go

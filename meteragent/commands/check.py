@@ -19,6 +19,8 @@ from meteragent.stream.trail import read_back
 
 NOT_NEEDED = object()
 """Of a check that has nothing to look at."""
+MESSAGE = 300
+"""Bytes of a message of a plug, with what the journal adds."""
 PLANNED, MANY = 200_000, 100_000
 """Readings a second and core, and meters, as deploy/operations.md plans with them."""
 
@@ -32,17 +34,15 @@ def run(arguments: Namespace) -> Exit:
     for policy in policies:
         _warn(policy.name, advice.of_grid(policy.guarantee))
         _warn(policy.name, advice.of_joint(policy.policy))
-    if not arguments.offline:
+    of_gateway = bool(config.mqtt.topics)
+    if not arguments.offline and not of_gateway:
         config.refuse_groups()
     if config.policy:
         sys.stdout.write(_replay(config))
     sys.stdout.write(f"records: read by {fast.way()}\n")
-    if not arguments.offline:
-        sys.stdout.write(
-            f"{config.kafka.input}: readings are taken from the partition that "
-            f"{config.kafka.partitioner} puts their meter in, and from no other\n"
-        )
-    checks = OFFLINE if arguments.offline else (*OFFLINE, *ONLINE)
+    sys.stdout.write(_journal(config) if of_gateway else _senders(config, arguments))
+    online = OF_GATEWAY if of_gateway else ONLINE
+    checks = OFFLINE if arguments.offline else (*OFFLINE, *online)
     codes = [_code(what, check, config) for what, check in checks]
     return next(filter(None, codes), Exit.OK)
 
@@ -57,6 +57,37 @@ def _replay(config: Config) -> str:
         f"a restart reads back at most {time_text(back)}: {readings:,} readings of a meter, and of "
         f"{MANY:,} meters in {time_text(seconds * 1000)} at {PLANNED:,} a second\n"
     )
+
+
+def _senders(config: Config, arguments: Namespace) -> str:
+    """Where readings are to come in Kafka."""
+    if arguments.offline:
+        return ""
+    return (
+        f"{config.kafka.input}: readings are taken from the partition that "
+        f"{config.kafka.partitioner} puts their meter in, and from no other\n"
+    )
+
+
+def _journal(config: Config) -> str:
+    """What the journal of a gateway has room for."""
+    size = config.mqtt.journal_limit * 1_000_000 // MESSAGE
+    back = max(map(read_back, config.policies), default=0)
+    return (
+        f"{config.mqtt.journal}: at most {config.mqtt.journal_limit} MB, which is about {size:,} "
+        f"messages of {MESSAGE} bytes; those of {time_text(back)} must find room\n"
+    )
+
+
+def _gateway(config: Config) -> None:
+    """What is installed, the disk, and the broker."""
+    from meteragent.commands.gateway import refuse_unfit  # noqa: PLC0415 - the server takes time
+
+    refuse_unfit(config)
+    from meteragent.gateway import trial  # noqa: PLC0415 - an extra
+
+    trial.try_places(config.mqtt)
+    asyncio.run(trial.try_broker(config.mqtt))
 
 
 def _topics(config: Config) -> None:
@@ -107,6 +138,7 @@ OFFLINE: Checks = (
 )
 ONLINE: Checks = (("brokers and topics", _topics), ("schema registry", _registry))
 """What is checked, in this order; each raises what is wrong."""
+OF_GATEWAY: Checks = (("broker and disk", _gateway),)
 
 
 def _code(what: str, check: Callable[[Config], object], config: Config) -> Exit:

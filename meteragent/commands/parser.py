@@ -46,6 +46,7 @@ def parser() -> ArgumentParser:
     run = commands.add_parser("run", help="sanitize what comes in on Kafka, until told to stop")
     _takes_config(run)
 
+    _add_gateway(commands)
     _add_inputs(commands)
     _add_topics(commands)
     _add_ledger(commands)
@@ -109,6 +110,16 @@ def _add_descriptions(commands: "_SubParsersAction[ArgumentParser]") -> None:
 
     schema = commands.add_parser("schema", help="the JSON Schema of a message")
     schema.add_argument("name", choices=("reading", "release", "policy", "reject", "explanation"))
+
+
+def _add_gateway(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    gateway = commands.add_parser("gateway", help="the same on MQTT, with a journal on the disk")
+    _takes_config(gateway)
+    gateway.add_argument(
+        "--accept-loss",
+        action="store_true",
+        help="go on without a journal that was lost or damaged: open windows lack its readings",
+    )
 
 
 def _add_inputs(commands: "_SubParsersAction[ArgumentParser]") -> None:

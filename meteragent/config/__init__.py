@@ -12,7 +12,7 @@ budget      the account of a meter that has several policies
 input, recipes    how readings are written, and known formats by name
 watch       the status page and the log
 registry    where schemas are
-kafka, model    all the other settings, and the whole
+kafka, mqtt, model    all the other settings, and the whole
 tree        tables and settings, found by walking the models
 problems, load    TOML and environment -> `Config`, or every problem at once
 reference   every setting, explained

@@ -198,6 +198,7 @@ Port = Annotated[int, _kind(_whole(0, 65_535, 9108))]
 Batch = Annotated[int, _kind(_whole(1, 1_000_000, 5_000))]
 Many = Annotated[int, _kind(_whole(1, 100_000_000, 1_000_000))]
 Whole = Annotated[int, _kind(_whole(0, 1_000_000, 1))]
+Megabytes = Annotated[int, _kind(_whole(1, 1_000_000, 64))]
 FilePath = Annotated[Path, BeforeValidator(_file)]
 OwnerOnlyFile = Annotated[SecretFile, BeforeValidator(_secret_file)]
 FromEnvironment = SecretStr

@@ -61,7 +61,7 @@ def refuse_unreadable(config: Config) -> None:
         try:
             if isinstance(file, SecretFile) and path != ("agent", "key_file"):
                 file.read(dotted(path))
-            elif isinstance(file, Path):
+            elif isinstance(file, Path) and path[-1].endswith("_file"):
                 file.read_bytes()
         except InvalidSetting as refused:
             found.append(refused)

@@ -24,6 +24,7 @@ from meteragent.config.fields import (
 from meteragent.config.group import GroupSettings, reserve_of, reserved, unlike
 from meteragent.config.input import Input
 from meteragent.config.kafka import Kafka
+from meteragent.config.mqtt import Mqtt, named_by_topics
 from meteragent.config.policy import PolicySettings
 from meteragent.config.secrets import once
 from meteragent.config.tier import astray, topic_of
@@ -122,6 +123,7 @@ class Config(Settings):
 
     agent: AgentSettings = setting("", "[agent]", default={})
     kafka: Kafka = setting("", "[kafka]", default={})
+    mqtt: Mqtt = setting("", "[mqtt]", default={})
     input: Input = setting("", "[input]", default={})
     http: Http = setting("", "[http]", default={})
     log: Log = setting("", "[log]", default={})
@@ -214,8 +216,10 @@ class Config(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _leave_budgets_to_the_account(cls, document: object) -> object:
-        return left_to_the_account(document) if isinstance(document, dict) else document
+    def _complete(cls, document: object) -> object:
+        if not isinstance(document, dict):
+            return document
+        return left_to_the_account(named_by_topics(document))
 
     @model_validator(mode="after")
     def _is_coherent(self) -> "Config":

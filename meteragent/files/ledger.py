@@ -20,16 +20,19 @@ job that was killed cuts its outputs back to their lengths here, and goes on.
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from meteragent.errors import FileRefused, LedgerBusy, LedgerDamaged, LedgerOfAnother
 from meteragent.files.ledger_tables import MISSING, TABLES, VERSION
 from meteragent.files.totals import Totals
 from meteragent.privacy.members import ALWAYS, Membership
 from meteragent.stream.pipeline import START, Position
+
+T = TypeVar("T")
 
 IN_MEMORY = ":memory:"
 _APPLICATION = 0x6D747241  # "mtrA"
@@ -172,6 +175,7 @@ class SqliteLedger:
         frontier: int = ALWAYS,
         policies: Mapping[str, str] | None = None,
         standings: Mapping[str, Resume] | None = None,
+        also: Callable[[sqlite3.Connection], object] = lambda _: None,
     ) -> None:
         """Make it all true together.
 
@@ -207,6 +211,13 @@ class SqliteLedger:
                     for name, its in (standings or {}).items()
                 ),
             )
+            also(self._database)
+
+    def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do what is of another's tables in here, in a transaction of its own."""
+        with self._told(), self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            return work(self._database)
 
     def _told(self) -> "_Told":
         return _Told(self.path)

@@ -14,6 +14,7 @@ avro_schema, avro    Avro -> documents
 avro_columns, avro_readings    canonical Avro -> columns, field by field
 protobuf    Protobuf -> documents
 messages    which of all these reads messages
+topics      topics of MQTT: which are read, which meter one names, where releases go
 csv_header, csv_beside, csv_rows    lines of CSV -> columns
 fast        the same, most of it by a wheel in Rust that is used where it is installed
 lines       blocks of lines -> columns, whatever the lines are

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 
 from aiokafka import TopicPartition
@@ -15,7 +14,8 @@ from meteragent.kafka.outbox import Headers, Outbox, Record, headers_of
 from meteragent.kafka.unpack import Unpacker
 from meteragent.stream.pipeline import Pipeline, Position
 from meteragent.stream.releases import Document, Step, stages
-from meteragent.watch.events import BatchTaken, Listener, WindowsDecided
+from meteragent.watch.decided import Verdicts
+from meteragent.watch.events import BatchTaken, Listener
 
 MOST_AT_ONCE = 50_000
 """Releases in a transaction, and a stage's more: what they take of memory is bounded."""
@@ -133,17 +133,17 @@ class Intake:
         try:
             for stage in self._stages:
                 documents: list[Document] = []
-                decided: dict[str, WindowsDecided] = {}
+                decided = Verdicts(self._source.partition)
                 for step in stage:
                     if self._forgotten:
                         return
                     documents += step.written(self._encoder.encode)
                     self._headers[step.name] = headers_of(step.releases.policy)
                     self._outbox.accounts.update(step.accounts)
-                    _add(decided, self._source.partition, step)
+                    decided.add(step)
                     await asyncio.sleep(0)
-                for policy in sorted(decided):
-                    self._tell(decided[policy])
+                for event in decided.events():
+                    self._tell(event)
                 documents.sort()
                 for d in documents:
                     releases = self._outbox.releases.setdefault(self._outputs[d.policy], [])
@@ -179,39 +179,3 @@ class Intake:
 
 def _nothing() -> None:
     """There is nothing to be done."""
-
-
-def _add(decided: dict[str, WindowsDecided], partition: int, step: Step) -> None:
-    """Put what is told of a policy's windows together, where any is over.
-
-    Once for a stage, and in the order of their ids: how many steps it takes, and which is first,
-    may depend on who was heard.
-    """
-    if not step.releases.meters:
-        return
-    event = _decided(partition, step)
-    before = decided.setdefault(event.policy, event)
-    if before is not event:
-        decided[event.policy] = replace(
-            event,
-            windows=before.windows + event.windows,
-            released={query: n + before.released[query] for query, n in event.released.items()},
-            withheld=Counter(before.withheld) + Counter(event.withheld),
-            spent={query: n + before.spent[query] for query, n in event.spent.items()},
-            newest_end=max(before.newest_end, event.newest_end),
-        )
-
-
-def _decided(partition: int, step: Step) -> WindowsDecided:
-    releases = step.releases
-    names = [question.query.name for question in releases.policy.questions]
-    paid = releases.paid()
-    return WindowsDecided(
-        partition,
-        releases.policy.id,
-        len(releases.meters),
-        dict(zip(names, releases.released.sum(axis=0).tolist(), strict=True)),
-        releases.reasons,
-        {charge.name: charge.cost * paid[charge.name] for charge in releases.policy.charges},
-        int(releases.ends.max()),
-    )

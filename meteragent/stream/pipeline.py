@@ -192,9 +192,13 @@ class Pipeline:
         same window would be released with another content. So the tick is committed first,
         with the position, and kept after that. Precondition: every record there is was fed.
         """
-        if not self._announced and any(store.due(now) for store in self._stores()):
+        if not self._announced and self.due(now):
             self._announced.append((self._processed, now))
         return self.announced
+
+    def due(self, now: int) -> bool:
+        """Whether the wall clock would close anything."""
+        return any(store.due(now) for store in self._stores())
 
     @property
     def announced(self) -> bool:

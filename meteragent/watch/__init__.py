@@ -5,6 +5,8 @@ watched     what an agent is asked
 series, gauges    what is counted, and what is looked at when somebody asks
 balances    where budgets stand
 recent      what happened lately
+looked      what a gateway keeps on its disk
+decided     steps of a pipeline -> events
 metrics     events -> counters, log lines
 remarks     errors of Kafka's clients, in words of ours
 log, trace  lines that hold no reading

@@ -101,6 +101,11 @@ class Rebalanced:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionLost(OfPartition):
+    """The MQTT broker does not know the gateway any more: it kept nothing that came meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
 class TriedAgain:
     """Something went wrong that is tried again after a while."""
 
@@ -157,6 +162,7 @@ Occurrence = (
     | TransactionEnded
     | TransactionAbandoned
     | Rebalanced
+    | SessionLost
 )
 
 Listener = Callable[[Occurrence], None]

@@ -88,9 +88,17 @@ class Monitor:
                 self._failed(event)
             case e.ClockCompared(ahead):
                 self._compared(ahead, agrees=event.agrees)
-            case e.Rebalanced(partitions):
-                self.series.rebalances.inc()
-                _log.info("rebalanced", partitions=partitions)
+            case e.Rebalanced() | e.SessionLost():
+                self._dealt_with(event)
+
+    def _dealt_with(self, event: e.Rebalanced | e.SessionLost) -> None:
+        """How brokers deal with us."""
+        if isinstance(event, e.Rebalanced):
+            self.series.rebalances.inc()
+            _log.info("rebalanced", partitions=event.partitions)
+        else:
+            self.series.sessions_lost.inc()
+            _log.error("the broker has kept nothing while we were away: readings may be lost")
 
     def _batch(self, event: e.BatchTaken) -> None:
         self.series.records.inc(event.records)

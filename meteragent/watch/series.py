@@ -157,6 +157,9 @@ class Series:
         self.lost = self._counter(
             "restore_lost_records", "Records that open windows needed and Kafka had deleted."
         )
+        self.sessions_lost = self._counter(
+            "sessions_lost", "How often an MQTT broker had forgotten the gateway and its readings."
+        )
         self.failures = self._counter(
             "failures",
             "Errors after which something started over.",

@@ -17,7 +17,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from http import HTTPStatus
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from meteragent import __version__
 from meteragent.config import Config
@@ -41,6 +41,25 @@ HTML = "text/html; charset=utf-8"
 Document = dict[str, Any]
 
 
+class Phrases(NamedTuple):
+    """How it is said where readings come from."""
+
+    stalled: str
+    running: str
+    """Nothing where partitions are counted."""
+    waiting: str
+
+
+OF_KAFKA = Phrases(
+    "brokers or a commit let wait", "", "Not ready: waiting for Kafka or the consumer group."
+)
+OF_GATEWAYS = Phrases(
+    "the broker or the disk lets wait",
+    "Running: the broker answers.",
+    "Not ready: waiting for the broker, or reading back the journal.",
+)
+
+
 class Status:
     """Answers for one agent."""
 
@@ -51,7 +70,9 @@ class Status:
         agent: Watched,
         *,
         wall: Callable[[], float] = time.time,
+        phrases: Phrases = OF_KAFKA,
     ) -> None:
+        self._phrases = phrases
         self._deadline = config.agent.progress_deadline / 1000
         self._monitor = monitor
         self._agent = agent
@@ -114,18 +135,19 @@ class Status:
         share = f"{steady} of {len(states)} partitions"
         if not agent.alive:
             waited = f"for more than {self._deadline:.0f} s"
-            return _said("stalled", f"No progress {waited}: brokers or a commit let wait.")
+            return _said("stalled", f"No progress {waited}: {self._phrases.stalled}.")
         if agent.ready:
             nothing = "Waiting: the group gave no partition to this instance."
-            return _said("running", f"Running: {share}." if states else nothing)
+            running = self._phrases.running or (f"Running: {share}." if states else nothing)
+            return _said("running", running)
         if any(seconds > 1 for seconds in agent.awaited().values()):
             return _said("awaiting", "Not ready: the registry does not tell a schema.")
         if steady == len(states) and not agent.clocks.trusted:
             problem = _of_clocks(agent.clocks)
             return _said("untimely", f"Not ready: {problem}; only readings close windows.")
-        if states:
+        if states and not self._phrases.running:
             return _said("starting", f"Getting ready: {share} running.")
-        return _said("starting", "Not ready: waiting for Kafka or the consumer group.")
+        return _said("starting", self._phrases.waiting)
 
     def _partitions(self, now: float) -> list[Document]:
         pipelines, lags = self._agent.pipelines(), self._agent.lags()

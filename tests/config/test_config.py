@@ -355,7 +355,7 @@ SECURITY = "[kafka.security]\n"
         ("[kafkaa]\n" + POLICY, 'kafkaa: is no setting; did you mean "kafka"?'),
         (
             "[qqqq]\n" + POLICY,
-            "qqqq: is no setting; known are agent, kafka, input, http, log, budget, policy",
+            "qqqq: is no setting; known are agent, kafka, mqtt, input, http, log, budget, policy",
         ),
         (
             "[agent]\nkeyfile = 1\n" + POLICY,

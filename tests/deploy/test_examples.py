@@ -63,6 +63,7 @@ FILES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "agent.toml": ("appliances", of_file("agent.toml")),
     "compose": ("appliances", of_file("compose/agent.toml")),
     "systemd": ("appliances", of_file("systemd/agent.toml")),
+    "gateway": ("appliances", of_file("systemd/gateway.toml")),
     "helm": ("appliances", chart),
     "README": ("appliances", lambda _: blocks("toml")[0]),
     "demo": ("hourly", lambda _: CONFIGURATION.format(servers="localhost:9092")),
@@ -160,12 +161,16 @@ def test_what_does_not_protect_is_found(tmp_path: Path) -> None:
 
 
 def test_nothing_is_configured_that_is_not_judged() -> None:
-    """Every agent.toml of the project, and the chart's values."""
+    """Every agent.toml and gateway.toml of the project, and the chart's values."""
     found = {
         path.relative_to(DEPLOY).as_posix()
-        for path in DEPLOY.rglob("agent.toml")
+        for name in ("agent.toml", "gateway.toml")
+        for path in DEPLOY.rglob(name)
         if ".tools" not in path.parts
     }
-    assert found == {"agent.toml", "compose/agent.toml", "systemd/agent.toml"}
+    assert found == {
+        *("agent.toml", "compose/agent.toml", "systemd/agent.toml"),
+        "systemd/gateway.toml",
+    }
     values = yaml.safe_load((helm.CHART / "values.yaml").read_text())
     assert [policy["preset"] for policy in values["config"]["policy"]] == ["appliances"]

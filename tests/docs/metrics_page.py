@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 
 from meteragent.config.load import from_document
 from meteragent.watch.gauges import Constants, Present
+from meteragent.watch.looked import Looked
 from meteragent.watch.metrics import Monitor
 from meteragent.watch.watched import Clocks
 
@@ -82,6 +83,7 @@ def metrics() -> str:
                 _INTRODUCTION,
                 _table("Counted as it happens", [m for m in counted if m.name not in names]),
                 _table("Looked at when asked", present.collect()),
+                _table("Of a gateway alone", Looked(lambda: 0, lambda: 0).collect()),
                 _table("Of the configuration", constants),
                 _table("Of the process", process.collect()),
             ]

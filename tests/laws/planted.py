@@ -16,7 +16,6 @@ import pytest
 from meteragent import TruncatedGeometric
 from meteragent.explain.guarantee import Guarantee
 from meteragent.formats.encoder import Encoder
-from meteragent.kafka import intake
 from meteragent.kafka.unpack import Unpacker
 from meteragent.privacy.agreement import Agreement
 from meteragent.privacy.entropy import Entropy
@@ -28,6 +27,7 @@ from meteragent.stream.branch import Branch
 from meteragent.stream.cohort import Cohort
 from meteragent.stream.pipeline import Pipeline
 from meteragent.stream.readings import Reason, Reject
+from meteragent.watch import decided as decided_windows
 from tests.laws import whole_records
 from tests.laws.test_queries import mean_half_even
 
@@ -172,7 +172,7 @@ def tells_content_by(way: str) -> Plant:
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         seen = _look(patch)
-        position, accounts, decided = Pipeline.position, Cohort.accounts, intake._decided
+        position, accounts, decided = Pipeline.position, Cohort.accounts, decided_windows._decided
         mistakes: dict[str, tuple[object, str, Callable[..., Any]]] = {
             "position": (
                 Pipeline,
@@ -185,7 +185,7 @@ def tells_content_by(way: str) -> Plant:
                 lambda *given: [(m, a + bytes(seen)) for m, a in accounts(*given)],
             ),
             "events": (
-                intake,
+                decided_windows,
                 "_decided",
                 lambda *given: replace(decided(*given), newest_end=seen[-1]),
             ),

@@ -22,6 +22,7 @@ from meteragent.watch.events import (
     PartitionMoved,
     PartitionRestored,
     Rebalanced,
+    SessionLost,
     TransactionAbandoned,
     TransactionEnded,
     WindowsDecided,
@@ -227,6 +228,7 @@ EVENTS: list[Occurrence] = [
     AgentFailed(OSError("12.5"), 0.5),
     ClockFailed(TimeoutError("12.5"), 0.5),
     Rebalanced((0, 1)),
+    SessionLost(0),
 ]
 
 

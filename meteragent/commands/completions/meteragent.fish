@@ -50,8 +50,8 @@ function _shtab_meteragent_using
   test "$_shtab_meteragent_cmdpath" = "$argv"
 end
 
-set -g _shtab_meteragent_commands check explain init key 'key create' 'key adopt' run sanitize convert inspect topics 'topics create' ledger 'ledger migrate' 'ledger accept-loss' 'ledger show' 'ledger top' 'ledger totals' config 'config reference' completion schema
-set -g _shtab_meteragent_opts_with_value --absent --account-column --at-end --bootstrap --budget --config --count --decimal --delay --delimiter --epsilon --fill --fill-limit --format --grace --groups --hop --horizon --idle --input-format --interval --key-file --kind --ledger --maximum --meter --meter-column --min-coverage --minimum --name --noise --offset --on-exhausted --output --partitions --presence --preset --quality-column --query --radius --readings --rejected --rejects --replication --resolution --skip-lines --stamp --step --tier --time-column --time-format --timezone --unit --unit-column --value-column --window -c -o
+set -g _shtab_meteragent_commands check explain init key 'key create' 'key adopt' run gateway sanitize convert inspect topics 'topics create' ledger 'ledger migrate' 'ledger accept-loss' 'ledger show' 'ledger top' 'ledger totals' config 'config reference' completion schema
+set -g _shtab_meteragent_opts_with_value --absent --account-column --at-end --bootstrap --budget --config --count --decimal --delay --delimiter --epsilon --fill --fill-limit --format --grace --groups --hop --horizon --idle --input-format --interval --key-file --kind --ledger --maximum --meter --meter-column --min-coverage --minimum --name --noise --offset --on-exhausted --output --partitions --presence --preset --quality-column --query --radius --readings --rejected --rejects --replication --resolution --skip-lines --stamp --step --time-column --time-format --timezone --unit --unit-column --value-column --window -c -o
 
 complete -c meteragent -e
 complete -c meteragent -f
@@ -114,14 +114,17 @@ complete -c meteragent -n '_shtab_meteragent_using key adopt' -l key-file -xka "
 complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a run -d 'sanitize what comes in on Kafka, until told to stop'
 complete -c meteragent -n '_shtab_meteragent_using run' -s h -l help -d 'show this help message and exit'
 complete -c meteragent -n '_shtab_meteragent_using run' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'
+complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a gateway -d 'the same on MQTT, with a journal on the disk'
+complete -c meteragent -n '_shtab_meteragent_using gateway' -s h -l help -d 'show this help message and exit'
+complete -c meteragent -n '_shtab_meteragent_using gateway' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'
+complete -c meteragent -n '_shtab_meteragent_using gateway' -l accept-loss -d 'go on without a journal that was lost or damaged: open windows lack its readings'
 complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a sanitize -d 'the same for a file or a pipe, without Kafka'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -s h -l help -d 'show this help message and exit'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'instead of a pipe'
-complete -c meteragent -n '_shtab_meteragent_using sanitize' -l format -xka "json csv parquet lv-feeder" -d 'of OUT'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l format -xka "json csv lv-feeder" -d 'of OUT'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l ledger -xka "(__fish_complete_path (commandline -ct))" -d 'accounts, as SQLite'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l rejects -xka "(__fish_complete_path (commandline -ct))" -d 'where rejected lines stood, and why'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l groups -xka "(__fish_complete_path (commandline -ct))" -d 'release the [[group]] tables of -c: a CSV of meter_id, group_id (from, until)'
-complete -c meteragent -n '_shtab_meteragent_using sanitize' -l tier -x -d 'where the noisier copies of a [[policy.tier]] go; may be repeated'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l follow -d 'wait for more, until stopped'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l by-meter -d 'IN holds one meter after the other, not by time'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l at-end -xka "close keep" -d 'release the windows that are over, or keep them open for a file that grows'

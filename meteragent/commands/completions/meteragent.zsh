@@ -15,6 +15,7 @@ _shtab_meteragent_commands() {
     config:'the configuration'
     convert:'a document as lines for `sanitize -`: a JSON array, NEM12, Green Button'
     explain:'what a setting protects, in plain words'
+    gateway:'the same on MQTT, with a journal on the disk'
     init:'make a configuration, a key and topics to start with'
     inspect:'what an input probably says, and the command that takes it'
     key:'the noise key'
@@ -141,6 +142,15 @@ _shtab_meteragent_explain_options=(
 
 # guard to ensure default positional specs are added only once per session
 _shtab_meteragent_explain_defaults_added=0
+
+_shtab_meteragent_gateway_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  {-c,--config}"[the configuration]:FILE:_files"
+  "--accept-loss[go on without a journal that was lost or damaged\: open windows lack its readings]"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_meteragent_gateway_defaults_added=0
 
 _shtab_meteragent_init_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
@@ -367,6 +377,7 @@ _shtab_meteragent() {
         config) _shtab_meteragent_config ;;
         convert) _arguments -C -s $_shtab_meteragent_convert_options ;;
         explain) _arguments -C -s $_shtab_meteragent_explain_options ;;
+        gateway) _arguments -C -s $_shtab_meteragent_gateway_options ;;
         init) _arguments -C -s $_shtab_meteragent_init_options ;;
         inspect) _arguments -C -s $_shtab_meteragent_inspect_options ;;
         key) _shtab_meteragent_key ;;

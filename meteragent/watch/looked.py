@@ -1,0 +1,25 @@
+"""Series of a gateway alone, looked at when somebody asks."""
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+
+class Looked:
+    """What a gateway keeps on its disk."""
+
+    def __init__(self, journal_bytes: Callable[[], int], unsent: Callable[[], int]) -> None:
+        self._journal_bytes, self._unsent = journal_bytes, unsent
+
+    def collect(self) -> Iterator[Metric]:
+        """As it is now."""
+        yield GaugeMetricFamily(
+            "meteragent_gateway_journal_bytes",
+            "What the journal of readings takes that open windows need.",
+            value=self._journal_bytes(),
+        )
+        yield GaugeMetricFamily(
+            "meteragent_gateway_unsent_messages",
+            "Releases that are paid for, and that its broker does not have yet.",
+            value=self._unsent(),
+        )
