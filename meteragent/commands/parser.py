@@ -24,8 +24,14 @@ def parser() -> ArgumentParser:
     check.add_argument(
         "--offline", action="store_true", help="only what can be told without the brokers"
     )
+    check.add_argument(
+        "--strict",
+        action="store_true",
+        help="fail on warnings too; see SECURITY",
+    )
 
     _add_explain(commands)
+    _add_explore(commands)
     _add_init(commands)
 
     key = commands.add_parser("key", help="the noise key").add_subparsers(
@@ -62,6 +68,20 @@ def _add_explain(commands: "_SubParsersAction[ArgumentParser]") -> None:
         "--dpia", action="store_true", help="a data protection impact assessment, begun"
     )
     files.add_policy(explain)
+
+
+def _add_explore(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    explore = commands.add_parser("explore", help="a page to try settings on, for any browser")
+    explore.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("explorer.html"),
+        metavar="FILE",
+        help="the page (default: explorer.html)",
+    )
+    explore.add_argument("--policy", metavar="NAME", help="of -c, to begin with (the first)")
+    files.add_policy(explore)
 
 
 def _add_init(commands: "_SubParsersAction[ArgumentParser]") -> None:

@@ -5,6 +5,7 @@ secretfile, secrets, keyfile    files that only their owner may read
 zones, windows    from when to when windows last: durations, or what clocks show
 queries, policy, presets    what is released of which meters, and what somebody wants to hide
 choice      what of a policy is its preset's
+nearby      settings near those of a policy, to compare
 group       what is released of groups of homes, and what homes reserve for it
 budget      the account of a meter that has several policies
 input, recipes    how readings are written, and known formats by name
