@@ -30,7 +30,7 @@ def run(arguments: Namespace) -> Exit:
     path: Path = arguments.output
     _refuse_to_overwrite(path)
     nearby = _nearby(arguments)
-    shown = explored(nearby, _Progress(nearby.many))
+    shown = explored(nearby, _HowFar(nearby.many))
     path.write_text(page(shown), "utf-8")
     sys.stdout.write(f"{path}: made; open it in a browser\n")
     return Exit.OK
@@ -93,7 +93,7 @@ def _refuse_to_overwrite(path: Path) -> None:
         raise FileRefused(str(path), "is there already, and no explorer", "name another: -o FILE")
 
 
-class _Progress:
+class _HowFar:
     """How far it is, for people at a terminal."""
 
     def __init__(self, all_of_it: int) -> None:

@@ -83,8 +83,9 @@ class _Looked:
         promised = guarantee.promised()
         texts = (
             *advice.of_grid(guarantee),
-            *advice.of_odds(guarantee, once),
+            *advice.of_films(once),
             *advice.of_loads(once),
+            *advice.of_bounds(guarantee),
             *advice.of_noise(guarantee.policy, answers(guarantee.policy)),
         )
         bounds = (promised.one_release, promised.one_horizon, promised.any_horizon)

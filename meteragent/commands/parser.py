@@ -19,17 +19,7 @@ def parser() -> ArgumentParser:
     top.add_argument("--version", action="version", version=f"meteragent {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    check = commands.add_parser("check", help="say what is wrong, before it matters")
-    _takes_config(check)
-    check.add_argument(
-        "--offline", action="store_true", help="only what can be told without the brokers"
-    )
-    check.add_argument(
-        "--strict",
-        action="store_true",
-        help="fail on warnings too; see SECURITY",
-    )
-
+    _add_check(commands)
     _add_explain(commands)
     _add_explore(commands)
     _add_init(commands)
@@ -58,6 +48,19 @@ def parser() -> ArgumentParser:
 
     _add_descriptions(commands)
     return top
+
+
+def _add_check(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    check = commands.add_parser("check", help="say what is wrong, before it matters")
+    _takes_config(check)
+    check.add_argument(
+        "--offline", action="store_true", help="only what can be told without the brokers"
+    )
+    check.add_argument(
+        "--strict",
+        action="store_true",
+        help="fail on warnings too; see SECURITY",
+    )
 
 
 def _add_explain(commands: "_SubParsersAction[ArgumentParser]") -> None:

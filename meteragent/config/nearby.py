@@ -5,7 +5,7 @@ as the noise asks for: a twentieth of it, or less.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -134,14 +134,21 @@ class Nearby:
         own, noise = self.own, radius / epsilon
         if noise / 100 <= own.step <= noise / 4 and not radius % own.step:
             return {"step": format_watts(own.step)}
-        span = own.maximum - own.minimum
-        wide = (step for step in STEPS if step * _FINE <= noise)
-        fitting = [step for step in wide if not radius % step and not span % step]
-        if fitting:
-            return {"step": format_watts(max(fitting))}
+        if fitting := max(filter(self._fits(radius), _small_beside(noise)), default=None):
+            return {"step": format_watts(fitting)}
         step = min(own.step, radius)
         finer = (part for part in FINER if step / part * _FINE <= noise)
         return {"step": format_watts(step), "resolution": format_watts(step / next(finer, FINEST))}
+
+    def _fits(self, radius: Decimal) -> Callable[[Decimal], bool]:
+        """Whether the radius and the range are whole numbers of a step."""
+        span = self.own.maximum - self.own.minimum
+        return lambda step: not radius % step and not span % step
+
+
+def _small_beside(noise: Decimal) -> Iterator[Decimal]:
+    """Steps that are small beside the noise."""
+    return (step for step in STEPS if step * _FINE <= noise)
 
 
 def as_toml(document: Mapping[str, Any]) -> str:

@@ -41,8 +41,8 @@ def of_grid(guarantee: Guarantee) -> Iterator[str]:
     )
 
 
-def of_odds(guarantee: Guarantee, once: Mapping[str, float]) -> Iterator[str]:
-    """Where people are easier to see through than they may think, even if no reading is missing.
+def of_films(once: Mapping[str, float]) -> Iterator[str]:
+    """Where films are easier to tell than people may think, even if no reading is missing.
 
     `once`: how often the best attacker is right about each load that ran once.
     """
@@ -51,17 +51,6 @@ def of_odds(guarantee: Guarantee, once: Mapping[str, float]) -> Iterator[str]:
             "A TV programme of an hour is hidden badly: the best attacker is right in up to "
             f"{share_text(once[TV.name])} of cases. Take a smaller epsilon or longer windows if "
             "films are to be hidden."
-        )
-    one_release, one_horizon = (
-        float(guarantee.epsilon(nano)) for nano in (guarantee.window, guarantee.horizon)
-    )
-    if not protects(one_release):
-        yield "One release alone leaves no bound that protects. Take a smaller epsilon."
-    elif not protects(one_horizon):
-        yield (
-            f"Over {time_text(guarantee.policy.horizon)} the releases add up to no bound "
-            "that protects from someone who compares two whole histories. Take a smaller budget, "
-            "or a smaller epsilon with it."
         )
 
 
@@ -72,6 +61,21 @@ def of_loads(once: Mapping[str, float]) -> Iterator[str]:
         yield (
             f"Effectively not hidden: {listed(shown)}. Of a single one the best attacker is right "
             "in more than three cases of four."
+        )
+
+
+def of_bounds(guarantee: Guarantee) -> Iterator[str]:
+    """Where all releases together promise nothing that people would recognise."""
+    one_release, one_horizon = (
+        float(guarantee.epsilon(nano)) for nano in (guarantee.window, guarantee.horizon)
+    )
+    if not protects(one_release):
+        yield "One release alone leaves no bound that protects. Take a smaller epsilon."
+    elif not protects(one_horizon):
+        yield (
+            f"Over {time_text(guarantee.policy.horizon)} the releases add up to no bound "
+            "that protects from someone who compares two whole histories. Take a smaller budget, "
+            "or a smaller epsilon with it."
         )
 
 

@@ -75,9 +75,10 @@ def _doubts(
 ) -> Iterator[str]:
     policy = guarantee.policy
     yield from advice.of_grid(guarantee)
-    yield from advice.of_odds(guarantee, once)
+    yield from advice.of_films(once)
     if of_loads:
         yield from advice.of_loads(once)
+    yield from advice.of_bounds(guarantee)
     yield from advice.of_noise(policy, answers(policy))
     yield from advice.of_joint(policy)
     yield from advice.of_spending(_spending(policy), policy)

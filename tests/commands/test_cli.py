@@ -69,7 +69,7 @@ def test_check_warns_of_a_radius_off_the_grid(directory: Path, capsys: Said) -> 
             '[[policy]]\nname = "films"\nmatch = "tv-"\npreset = "tv-content"\nstep = "2W"\n'
         )
     assert main(["check", "--offline", "-c", "agent.toml"]) == Exit.OK
-    first, warning, *_ = capsys.readouterr().out.splitlines()
+    first, _, warning, *_ = capsys.readouterr().out.splitlines()
     assert first == "configuration: good, with policies household, films"
     assert warning == (
         "films: warning: A radius of 25 W is no whole number of steps of 2 W: readings that far "
@@ -85,8 +85,8 @@ def test_check_warns_where_joint_noise_loses(directory: Path, capsys: Said) -> N
             'queries = ["avg", "max"]\nnoise = "joint"\n'
         )
     assert main(["check", "--offline", "-c", "agent.toml"]) == Exit.OK
-    _, warning, *_ = capsys.readouterr().out.splitlines()
-    assert warning.startswith("films: warning: Joint noise tells more of some loads (TV programme,")
+    said = capsys.readouterr().out
+    assert "\nfilms: warning: Joint noise tells more of some loads (TV programme," in said
 
 
 def test_check_says_what_explain_warns_of_and_fails_on_it_if_strict(
@@ -97,7 +97,7 @@ def test_check_says_what_explain_warns_of_and_fails_on_it_if_strict(
     assert main([*given, "--strict"]) == Exit.OK
     assert "household: warning: Effectively not hidden: oven" in capsys.readouterr().out
     [*others, _] = file.read_text().partition("[[policy]]")
-    settings = 'name = "hours"\nwindow = "1h"\ninterval = "1m"\nmaximum = "24kW"\n'
+    settings = '[[policy]]\nname = "hours"\nwindow = "1h"\ninterval = "1m"\nmaximum = "24kW"\n'
     budget = 'epsilon = "1"\nradius = "100W"\nbudget = "24"\n'
     file.write_text("".join([*others, settings, budget]))
     assert main(given) == Exit.OK
