@@ -96,10 +96,10 @@ def test_check_says_what_explain_warns_of_and_fails_on_it_if_strict(
     given = ["check", "--offline", "-c", str(file)]
     assert main([*given, "--strict"]) == Exit.OK
     assert "household: warning: Effectively not hidden: oven" in capsys.readouterr().out
-    [*others, _] = file.read_text().partition("[[policy]]")
-    settings = '[[policy]]\nname = "hours"\nwindow = "1h"\ninterval = "1m"\nmaximum = "24kW"\n'
+    before = file.read_text().partition("\n[[policy]]")[0]
+    settings = '\n[[policy]]\nname = "hours"\nwindow = "1h"\ninterval = "1m"\nmaximum = "24kW"\n'
     budget = 'epsilon = "1"\nradius = "100W"\nbudget = "24"\n'
-    file.write_text("".join([*others, settings, budget]))
+    file.write_text(before + settings + budget)
     assert main(given) == Exit.OK
     shown = capsys.readouterr().out
     assert main([*given, "--strict"]) == Exit.CONFIGURATION
