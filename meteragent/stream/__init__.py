@@ -19,6 +19,7 @@ part_fold   averages of parts into windows
 folds       all that is kept of open windows, and which of them are over
 completed   all that is asked about windows that are over
 fold_record    windows that are not over as bytes, and back
+losses      windows of which a part was lost
 branch      one policy: who pays, what is released
 cohort      the meters that have the same policies, and their accounts
 housing     what a pipeline asks of those who keep panes
