@@ -2,8 +2,9 @@
 
 parser, arguments    what can be said to the program
 check, explain, gateway, ledger, run, sanitize, topics    what is done every day
-completion, config, convert, init, inspect, key, schema    the other commands
+completion, config, convert, explore, init, inspect, key, schema    the other commands
 settings    what is released, as a command is told
-tiers       where noisier copies of it go
+explored    what the page of `explore` shows, worked out
+tiers       where noisier copies of releases go
 exit_codes, layout    how a command ends, and how its words fit a terminal
 """

@@ -9,9 +9,11 @@ from contextlib import suppress
 
 from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load, refuse_unreadable
+from meteragent.config.policy import PolicySettings
 from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
-from meteragent.explain.words import time_text
+from meteragent.explain.explain import doubts
+from meteragent.explain.words import listed, time_text
 from meteragent.formats import fast
 from meteragent.formats.messages import message_decoder
 from meteragent.stream.meters import lookalikes
@@ -32,8 +34,7 @@ def run(arguments: Namespace) -> Exit:
     names = ", ".join(policy.name for policy in policies)
     sys.stdout.write(f"configuration: good, with policies {names}\n")
     for policy in policies:
-        _warn(policy.name, advice.of_grid(policy.guarantee))
-        _warn(policy.name, advice.of_joint(policy.policy))
+        _warn(policy.name, doubts(policy.guarantee))
     of_gateway = bool(config.mqtt.topics)
     if not arguments.offline and not of_gateway:
         config.refuse_groups()
@@ -44,7 +45,22 @@ def run(arguments: Namespace) -> Exit:
     online = OF_GATEWAY if of_gateway else ONLINE
     checks = OFFLINE if arguments.offline else (*OFFLINE, *online)
     codes = [_code(what, check, config) for what, check in checks]
+    if arguments.strict:
+        codes.append(_of_doubts(policies))
     return next(filter(None, codes), Exit.OK)
+
+
+def _of_doubts(policies: Iterable[PolicySettings]) -> Exit:
+    """Whether a policy is warned of. Of a preset's loads: no, it is for something else."""
+    doubtful = [
+        policy.name
+        for policy in policies
+        if doubts(policy.guarantee, of_loads=policy.preset is None)
+    ]
+    if not doubtful:
+        return Exit.OK
+    sys.stderr.write(f"meteragent: --strict: warned of {listed(doubtful)}\n")
+    return Exit.CONFIGURATION
 
 
 def _replay(config: Config) -> str:

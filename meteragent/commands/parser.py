@@ -19,13 +19,9 @@ def parser() -> ArgumentParser:
     top.add_argument("--version", action="version", version=f"meteragent {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    check = commands.add_parser("check", help="say what is wrong, before it matters")
-    _takes_config(check)
-    check.add_argument(
-        "--offline", action="store_true", help="only what can be told without the brokers"
-    )
-
+    _add_check(commands)
     _add_explain(commands)
+    _add_explore(commands)
     _add_init(commands)
 
     key = commands.add_parser("key", help="the noise key").add_subparsers(
@@ -55,6 +51,19 @@ def parser() -> ArgumentParser:
     return top
 
 
+def _add_check(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    check = commands.add_parser("check", help="say what is wrong, before it matters")
+    _takes_config(check)
+    check.add_argument(
+        "--offline", action="store_true", help="only what can be told without the brokers"
+    )
+    check.add_argument(
+        "--strict",
+        action="store_true",
+        help="fail on warnings too; see SECURITY",
+    )
+
+
 def _add_explain(commands: "_SubParsersAction[ArgumentParser]") -> None:
     explain = commands.add_parser("explain", help="what a setting protects, in plain words")
     form = explain.add_mutually_exclusive_group()
@@ -63,6 +72,20 @@ def _add_explain(commands: "_SubParsersAction[ArgumentParser]") -> None:
         "--dpia", action="store_true", help="a data protection impact assessment, begun"
     )
     files.add_policy(explain)
+
+
+def _add_explore(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    explore = commands.add_parser("explore", help="a page to try settings on, for any browser")
+    explore.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("explorer.html"),
+        metavar="FILE",
+        help="the page (default: explorer.html)",
+    )
+    explore.add_argument("--policy", metavar="NAME", help="of -c, to begin with (the first)")
+    files.add_policy(explore)
 
 
 def _add_init(commands: "_SubParsersAction[ArgumentParser]") -> None:

@@ -7,6 +7,7 @@ amount      what all answers of a horizon may lose
 tier        noisier copies of what a policy releases, for other audiences
 queries, policy, presets    what is released of which meters, and what somebody wants to hide
 choice      what of a policy is its preset's
+nearby      settings near those of a policy, to compare
 group       what is released of groups of homes, and what homes reserve for it
 budget      the account of a meter that has several policies
 input, recipes    how readings are written, and known formats by name

@@ -1,9 +1,9 @@
 """Settings that somebody should think about again, and what to write instead."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from meteragent.explain.document import Answer, Promised, Seen, Spending
+from meteragent.explain.document import Answer, Spending
 from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.loads import TV, told_better
 from meteragent.explain.words import (
@@ -41,26 +41,39 @@ def of_grid(guarantee: Guarantee) -> Iterator[str]:
     )
 
 
-def of_odds(guarantee: Promised, loads: tuple[Seen, ...]) -> Iterator[str]:
-    """Where people are easier to see through than they may think, even if no reading is missing."""
-    tv = next(seen for seen in loads if seen.load == TV.name)
-    if tv.right.once > TOLD:
+def of_films(once: Mapping[str, float]) -> Iterator[str]:
+    """Where films are easier to tell than people may think, even if no reading is missing.
+
+    `once`: how often the best attacker is right about each load that ran once.
+    """
+    if once[TV.name] > TOLD:
         yield (
             "A TV programme of an hour is hidden badly: the best attacker is right in up to "
-            f"{share_text(tv.right.once)} of cases. Take a smaller epsilon or longer windows if "
+            f"{share_text(once[TV.name])} of cases. Take a smaller epsilon or longer windows if "
             "films are to be hidden."
         )
-    shown = [seen.load for seen in loads if seen.right.once > TOLD and seen is not tv]
+
+
+def of_loads(once: Mapping[str, float]) -> Iterator[str]:
+    """Loads that nobody would call hidden; of films more is said elsewhere."""
+    shown = [load for load, right in once.items() if right > TOLD and load != TV.name]
     if shown:
         yield (
             f"Effectively not hidden: {listed(shown)}. Of a single one the best attacker is right "
             "in more than three cases of four."
         )
-    if not protects(guarantee.one_release.log_odds):
+
+
+def of_bounds(guarantee: Guarantee) -> Iterator[str]:
+    """Where all releases together promise nothing that people would recognise."""
+    one_release, one_horizon = (
+        float(guarantee.epsilon(nano)) for nano in (guarantee.window, guarantee.horizon)
+    )
+    if not protects(one_release):
         yield "One release alone leaves no bound that protects. Take a smaller epsilon."
-    elif not protects(guarantee.one_horizon.log_odds):
+    elif not protects(one_horizon):
         yield (
-            f"Over {time_text(guarantee.horizon_ms)} the releases add up to no bound "
+            f"Over {time_text(guarantee.policy.horizon)} the releases add up to no bound "
             "that protects from someone who compares two whole histories. Take a smaller budget, "
             "or a smaller epsilon with it."
         )

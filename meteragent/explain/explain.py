@@ -5,7 +5,7 @@ in the document, and rounded in sentences: bounds up, so that what is said alway
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from math import log2
 
@@ -45,15 +45,8 @@ MONTH = 30 * 86_400_000
 def explain(guarantee: Guarantee, *, match: str = "", choice: Choice | None = None) -> Explanation:
     """What a policy promises, costs and gives."""
     policy, promised = guarantee.policy, guarantee.promised()
-    worth, spending = answers(policy), _spending(policy)
     loads = tuple(_seen(load, policy) for load in EVERYDAY)
-    warnings = (
-        *advice.of_grid(guarantee),
-        *advice.of_odds(promised, loads),
-        *advice.of_noise(policy, worth),
-        *advice.of_joint(policy),
-        *advice.of_spending(spending, policy),
-    )
+    once = {seen.load: seen.right.once for seen in loads}
     return Explanation(
         guarantee.name,
         match,
@@ -61,12 +54,35 @@ def explain(guarantee: Guarantee, *, match: str = "", choice: Choice | None = No
         policy.id,
         choice,
         promised,
-        worth,
+        answers(policy),
         together(policy),
-        spending,
+        _spending(policy),
         loads,
-        warnings,
+        tuple(_doubts(guarantee, once)),
     )
+
+
+def doubts(guarantee: Guarantee, *, of_loads: bool = True) -> tuple[str, ...]:
+    """What `explain` warns of; worked out without habits, which take longer.
+
+    `of_loads`: also what is not hidden, which is no fault where something else is to be.
+    """
+    once = {load.name: told(load, guarantee.policy) for load in EVERYDAY}
+    return tuple(_doubts(guarantee, once, of_loads=of_loads))
+
+
+def _doubts(
+    guarantee: Guarantee, once: Mapping[str, float], *, of_loads: bool = True
+) -> Iterator[str]:
+    policy = guarantee.policy
+    yield from advice.of_grid(guarantee)
+    yield from advice.of_films(once)
+    if of_loads:
+        yield from advice.of_loads(once)
+    yield from advice.of_bounds(guarantee)
+    yield from advice.of_noise(policy, answers(policy))
+    yield from advice.of_joint(policy)
+    yield from advice.of_spending(_spending(policy), policy)
 
 
 # What a reader of the releases gets.

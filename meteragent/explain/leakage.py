@@ -7,6 +7,7 @@ The numbers are for people, so they are floats; accounts are kept elsewhere, in 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -83,7 +84,7 @@ class Load:
             return query.moved(within.hours.most_of(covered), within.held, levels)
 
         levels, readings = domain.levels_apart(self.watts), windows.readings(self.seconds * 1000)
+        most = cache(lambda covered: max(moved(query, covered) for query in queries))
         return (nano * float(domain.resolution) / NANO) * max(
-            sum(max(moved(query, covered) for query in queries) for covered in shares)
-            for shares in windows.shares(readings)
+            sum(map(most, shares)) for shares in windows.shares(readings)
         )

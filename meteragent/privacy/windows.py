@@ -188,11 +188,11 @@ class Windows:
 
     def shares(self, readings: int) -> Iterator[list[int]]:
         """How many of so many readings in a row each window holds, wherever they begin."""
-        for begin in range(self.hop_slots):
+        slots, hop = self.slots, self.hop_slots
+        for begin in range(hop):
             end = begin + readings
-            first = (begin - self.slots) // self.hop_slots + 1
-            starts = range(first * self.hop_slots, end, self.hop_slots)
-            yield [min(start + self.slots, end) - max(start, begin) for start in starts]
+            starts = range(((begin - slots) // hop + 1) * hop, end, hop)
+            yield [min(start + slots, end) - max(start, begin) for start in starts]
 
 
 def panes_of(common: int, interval: int) -> Windows:

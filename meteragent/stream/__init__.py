@@ -22,6 +22,7 @@ folds       all that is kept of open windows, and which of them are over
 completed   all that is asked about windows that are over
 fold_record    windows that are not over as bytes, and back
 written     what is written down of a policy's meters, and taken over
+losses      windows of which a part was lost
 branch      one policy: who pays, what is released
 cohort      the meters that have the same policies, and their accounts
 housing     what a pipeline asks of those who keep panes

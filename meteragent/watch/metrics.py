@@ -46,7 +46,8 @@ class Monitor:
             {g.name: [asked.query.name for asked in g.policy.questions] for g in guarantees},
             {g.name: g.losses for g in guarantees},
         )
-        self.series.last_record.set(wall())
+        self._last_record = wall()
+        self.series.last_record.set(self._last_record)
         self.presence_is_public = all(g.policy.presence == "public" for g in guarantees)
         self._uncommitted: dict[int, deque[e.WindowsDecided]] = {}
         """Of each partition, what waits for its commit."""
@@ -62,6 +63,10 @@ class Monitor:
         self._agent: Watched | None = None
         self.fleet = Balances(self._pipelines, clock=wall)
         self.series.registry.register(Constants(guarantees))
+
+    def silence(self, now: float) -> float:
+        """For how many seconds no record has come; none came before the start."""
+        return max(0.0, now - self._last_record)
 
     def watch(self, agent: Watched) -> None:
         """Whose gauges to show."""
@@ -106,6 +111,7 @@ class Monitor:
             self.series.rejects.labels(reason.value).inc(count)
         now = self._wall()
         if event.records:
+            self._last_record = now
             self.series.last_record.set(now)
         self.recent.bin(now).records += event.records
         if self.presence_is_public:  # else which slots hold a reading is a secret
@@ -114,6 +120,7 @@ class Monitor:
             self.series.readings.labels("duplicate").inc(event.duplicate)
             self.series.unpaired.inc(event.unpaired)
             self.recent.bin(now).late += event.late
+            self.recent.bin(now).shared += event.duplicate
             self.recent.bin(now).in_time += event.accepted
             self._late += event.late
             self._in_time += event.accepted

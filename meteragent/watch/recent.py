@@ -22,6 +22,8 @@ class Bin:
     number: int
     records: int = 0
     late: int = 0
+    shared: int = 0
+    """Readings in a slot that another reading was in."""
     in_time: int = 0
     """Readings that were taken in."""
     releases: int = 0
@@ -78,6 +80,15 @@ class Recent:
     def late(self, now: float) -> int:
         """Readings that came late within the last hour."""
         return sum(b.late for b in self._of_the_hour(now))
+
+    def shared(self, now: float) -> int:
+        """Readings that shared a slot with another one within the last hour."""
+        return sum(b.shared for b in self._of_the_hour(now))
+
+    def mostly_shared(self, now: float) -> bool:
+        """Whether more readings did within the last hour than were taken in: of two, one is."""
+        taken_in = sum(b.in_time for b in self._of_the_hour(now))
+        return self.shared(now) >= max(1, taken_in)
 
     def mostly_late(self, now: float) -> bool:
         """Whether more readings came late within the last hour than in time."""

@@ -24,6 +24,7 @@ from meteragent.config import Config
 from meteragent.explain.explain import answers, bits_told
 from meteragent.explain.guarantee import Guarantee
 from meteragent.formats import fast
+from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.terms import JOINT
 from meteragent.stream.partition import State
 from meteragent.stream.pipeline import DAWN
@@ -74,6 +75,7 @@ class Status:
     ) -> None:
         self._phrases = phrases
         self._deadline = config.agent.progress_deadline / 1000
+        self._presets = {one.name: one.preset for one in config.policy if one.preset}
         self._monitor = monitor
         self._agent = agent
         self._wall = wall
@@ -122,6 +124,9 @@ class Status:
             "rejects": self._monitor.series.rejected(),
             "late_last_hour": recent.late(now),
             "mostly_late": recent.mostly_late(now),
+            "shared_last_hour": recent.shared(now),
+            "mostly_shared": recent.mostly_shared(now),
+            "silent_seconds": self._monitor.silence(now),
             "errors": [
                 {"at": m.at, "where": m.where, "error": m.error, "place": m.place}
                 for m in reversed(recent.mishaps)
@@ -176,11 +181,16 @@ class Status:
         standing = self._monitor.fleet.standings().get(policy.id, NOBODY)
         left = exhaustion(policy, standing, self._monitor.recent.asking(name))
         totals = self._monitor.series.totals(name)
+        of = "group" if isinstance(policy, GroupPolicy) else "meter"
+        spent = self._monitor.recent.spent(name, now)
         up_to = [int(n) for n in standing.percent.cumsum()[list(TENTHS)]]
         return {
             "name": name,
             "digest": policy.id,
             "words": guarantee.words,
+            "of": of,
+            "preset": self._presets.get(name),
+            "beside": [other.name for other in guarantee.beside],
             "budget": float(guarantee.epsilon(policy.budget)),
             "joint": _together(guarantee),
             "answers": [
@@ -199,7 +209,7 @@ class Status:
             "low": standing.low,
             "exhaustion_seconds": left if math.isfinite(left) else None,
             "tenths": [after - before for before, after in zip([0, *up_to], up_to, strict=False)],
-            "spent": self._monitor.recent.spent(name, now),
+            "spent_by_each": [minute / max(1, standing.meters) for minute in spent],
             "windows": totals["windows"],
             "suppressed": totals["suppressed"],
         }

@@ -71,6 +71,9 @@ def test_the_page_is_quiet_self_contained_and_open_to_everybody(
             serious = [f for f in found if f["impact"] in SERIOUS]
             assert not serious, json.dumps(serious, indent=1)
             assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            tables = "[...document.querySelectorAll('.scroll')]"
+            cut = f"{tables}.filter(e => e.scrollWidth > e.clientWidth).map(e => e.ariaLabel)"
+            assert await tab.evaluate(cut) == []
             assert await tab.evaluate(f"matchMedia('(prefers-color-scheme: {scheme})').matches")
             assert tab.complaints == []
             assert {url.rpartition("/")[0] for url in tab.requests} == {address}

@@ -51,7 +51,9 @@ REPLAY = (
 def test_check_accepts_the_example(directory: Path, capsys: Said) -> None:
     assert main(["check", "--offline", "-c", str(directory / "agent.toml")]) == Exit.OK
     said = capsys.readouterr()
-    assert said.out.splitlines()[-5:] == [
+    first, warning, *rest = said.out.splitlines()[-6:]
+    assert warning.startswith("household: warning: Effectively not hidden: oven")
+    assert [first, *rest] == [
         "configuration: good, with policies household",
         REPLAY,
         f"records: read by {fast.way()}",
@@ -67,7 +69,7 @@ def test_check_warns_of_a_radius_off_the_grid(directory: Path, capsys: Said) -> 
             '[[policy]]\nname = "films"\nmatch = "tv-"\npreset = "tv-content"\nstep = "2W"\n'
         )
     assert main(["check", "--offline", "-c", "agent.toml"]) == Exit.OK
-    first, warning, *_ = capsys.readouterr().out.splitlines()
+    first, _, warning, *_ = capsys.readouterr().out.splitlines()
     assert first == "configuration: good, with policies household, films"
     assert warning == (
         "films: warning: A radius of 25 W is no whole number of steps of 2 W: readings that far "
@@ -83,8 +85,32 @@ def test_check_warns_where_joint_noise_loses(directory: Path, capsys: Said) -> N
             'queries = ["avg", "max"]\nnoise = "joint"\n'
         )
     assert main(["check", "--offline", "-c", "agent.toml"]) == Exit.OK
-    _, warning, *_ = capsys.readouterr().out.splitlines()
-    assert warning.startswith("films: warning: Joint noise tells more of some loads (TV programme,")
+    said = capsys.readouterr().out
+    assert "\nfilms: warning: Joint noise tells more of some loads (TV programme," in said
+
+
+def test_check_says_what_explain_warns_of_and_fails_on_it_if_strict(
+    directory: Path, capsys: Said
+) -> None:
+    file = directory / "agent.toml"
+    given = ["check", "--offline", "-c", str(file)]
+    assert main([*given, "--strict"]) == Exit.OK
+    assert "household: warning: Effectively not hidden: oven" in capsys.readouterr().out
+    before = file.read_text().partition("\n[[policy]]")[0]
+    settings = '\n[[policy]]\nname = "hours"\nwindow = "1h"\ninterval = "1m"\nmaximum = "24kW"\n'
+    budget = 'epsilon = "1"\nradius = "100W"\nbudget = "24"\n'
+    file.write_text(before + settings + budget)
+    assert main(given) == Exit.OK
+    shown = capsys.readouterr().out
+    assert main([*given, "--strict"]) == Exit.CONFIGURATION
+    strict = capsys.readouterr()
+    assert strict.out == shown
+    assert strict.err == "meteragent: --strict: warned of hours\n"
+    main(["explain", "--json", "-c", str(file)])
+    [explained] = json.loads(capsys.readouterr().out)["policies"]
+    assert explained["warnings"]
+    for warning in explained["warnings"]:
+        assert f"hours: warning: {warning}\n" in shown
 
 
 def test_check_tells_every_problem_of_the_configuration(directory: Path, capsys: Said) -> None:

@@ -40,3 +40,13 @@ def test_a_command_is_there_before_one_waits(
     config.write_text("\n".join(line for line in lines if not line.startswith("key_file")))
     given = [argument.format(config=config) for argument in arguments]
     assert min(processor_seconds(*given) for _ in range(2)) < most
+
+
+def test_help_loads_nothing_heavy() -> None:
+    asked = "import sys; from meteragent.cli import main; main(['--help']); print(*sys.modules)"
+    done = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-c", asked], check=True, capture_output=True, text=True
+    )
+    loaded = {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()}
+    assert "meteragent" in loaded
+    assert loaded.isdisjoint({"numpy", "pydantic", "aiokafka", "asyncio", "structlog", "ssl"})

@@ -120,11 +120,63 @@ def test_what_is_shown_is_what_happened() -> None:
     assert household["windows"] == {"closed": 7, "released": 6}
     assert household["suppressed"] == {"budget": 1, "coverage": 0, "lost": 0, "homes": 0}
     assert [answer["released"] for answer in household["answers"]] == [6, 6]
-    assert sum(household["spent"]) == household["budget"] == 9
-    assert household["spent"][-1] == 0  # the last window was withheld
+    assert sum(household["spent_by_each"]) == household["budget"] == 9
+    assert household["spent_by_each"][-1] == 0  # the last window was withheld
     assert household["tenths"] == [1, *[0] * 9]
     assert household["exhaustion_seconds"] == 0
     assert found["delay_seconds"] == {"median": 60, "most": 60}
+
+
+def test_readings_that_share_a_slot_and_silence_are_shown() -> None:
+    stage = Stage(config(), partitions=1)
+    stage.read(0, [block("m-1", 0, [100] * 6)])
+    found = shown(stage)
+    assert (found["shared_last_hour"], found["mostly_shared"]) == (0, False)
+    stage.read(0, [block("m-1", 0, [100] * 6)])
+    stage.now += 700
+    found = shown(stage)
+    assert (found["shared_last_hour"], found["mostly_shared"]) == (6, True)
+    assert found["silent_seconds"] == 700
+    stage.now += 3600
+    assert shown(stage)["shared_last_hour"] == 0
+
+
+def test_what_is_spent_is_that_of_each_meter_and_not_of_all() -> None:
+    stage = Stage(config(), partitions=1)
+    for minute in range(4):
+        stage.now = (BEGIN + (minute + 1) * MINUTE) / 1000
+        stage.read(0, [block(f"m-{n}", minute, [100] * 6) for n in range(300)])
+        stage.commit(0)
+    household = shown(stage)["policies"][0]  # type: ignore[index]
+    windows = household["windows"]["released"] / 300
+    assert windows > 1
+    assert sum(household["spent_by_each"]) == pytest.approx(windows * 1.5)
+
+
+def test_a_policy_says_its_preset_and_with_whom_it_shares_an_account() -> None:
+    text = """
+[budget]
+amount = "10"
+radius = "100W"
+horizon = "24h"
+[[policy]]
+name = "day"
+preset = "tv-content"
+share = "4"
+[[policy]]
+name = "hours"
+window = "1h"
+interval = "10s"
+maximum = "24kW"
+epsilon = "0.05"
+radius = "100W"
+share = "6"
+"""
+    policies = shown(Stage(config(text)))["policies"]
+    assert isinstance(policies, list)
+    day, hours = policies
+    assert (day["preset"], day["beside"], day["of"]) == ("tv-content", ["hours"], "meter")
+    assert (hours["preset"], hours["beside"]) == (None, ["day"])
 
 
 def test_an_agent_that_has_seen_nothing_shows_that() -> None:

@@ -15,7 +15,7 @@ _shtab_meteragent_commands() {
     config:'the configuration'
     convert:'a document as lines for `sanitize -`: a JSON array, NEM12, Green Button'
     explain:'what a setting protects, in plain words'
-    gateway:'the same on MQTT, with a journal on the disk'
+    explore:'a page to try settings on, for any browser'
     init:'make a configuration, a key and topics to start with'
     inspect:'what an input probably says, and the command that takes it'
     key:'the noise key'
@@ -73,6 +73,7 @@ _shtab_meteragent_check_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   {-c,--config}"[the configuration]:FILE:_files"
   "--offline[only what can be told without the brokers]"
+  "--strict[fail on warnings too\; see SECURITY]"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -143,14 +144,40 @@ _shtab_meteragent_explain_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_meteragent_explain_defaults_added=0
 
-_shtab_meteragent_gateway_options=(
+_shtab_meteragent_explore_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
+  {-o,--output}"[the page (default\: explorer.html)]:FILE:_files"
+  "--policy[of -c, to begin with (the first)]:NAME:"
   {-c,--config}"[the configuration]:FILE:_files"
-  "--accept-loss[go on without a journal that was lost or damaged\: open windows lack its readings]"
+  "*--query[avg, min, median, p95 \…\; may be repeated]:NAME:"
+  "--preset[what to hide\: sets whatever is not set here]:preset:(tv-content appliances presence bill)"
+  "--window[length of a window\; or day, week, month]:15m:"
+  "--interval[distance between two readings]:10s:"
+  "--hop[distance between the starts of two windows]:5m:"
+  "--offset[how much later windows begin]:6h:"
+  "--timezone[whose days, weeks or months windows are]:ZONE:"
+  "--grace[how long a window waits for late readings]:30s:"
+  "--idle[how much longer it waits for a silent meter]:5m:"
+  "--delay[how late readings come by habit, in place of idle]:36h:"
+  "--minimum[lowest reading]:0W:"
+  "--maximum[highest reading]:24kW:"
+  "--step[grid of readings between the two]:10W:"
+  "--resolution[grid of answers, where it is finer than the readings\']:0.1W:"
+  "--epsilon[loss of one answer, at the radius]:1:"
+  "--radius[how far apart the worlds are that epsilon and budget speak of]:100W:"
+  "--budget[the most that all answers of a horizon may lose]:24:"
+  "--horizon[stretch of time that the budget is for]:24h:"
+  "--min-coverage[share of slots that a window needs]:0.8:"
+  "--presence[whether anybody may learn which readings are absent]:presence:(public private)"
+  "--fill[what a slot without a reading holds\: the last one of its window]:fill:(last)"
+  "--fill-limit[for how long]:15m:"
+  "--readings[what releases tell of how many readings there are]:readings:(classes exact none)"
+  "--on-exhausted[what happens to windows beyond the budget]:on_exhausted:(suppress partial)"
+  "--noise[whether each answer has a draw of its own, or all share one]:noise:(independent joint)"
 )
 
 # guard to ensure default positional specs are added only once per session
-_shtab_meteragent_gateway_defaults_added=0
+_shtab_meteragent_explore_defaults_added=0
 
 _shtab_meteragent_init_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
@@ -268,11 +295,10 @@ _shtab_meteragent_run_defaults_added=0
 _shtab_meteragent_sanitize_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   {-o,--output}"[instead of a pipe]:OUT:_files"
-  "--format[of OUT]:format:(json csv parquet lv-feeder)"
+  "--format[of OUT]:format:(json csv lv-feeder)"
   "--ledger[accounts, as SQLite]:FILE:_files"
   "--rejects[where rejected lines stood, and why]:FILE:_files"
   "--groups[release the \[\[group\]\] tables of -c\: a CSV of meter_id, group_id (from, until)]:FILE:_files"
-  "*--tier[where the noisier copies of a \[\[policy.tier\]\] go\; may be repeated]:NAME=FILE:"
   "--follow[wait for more, until stopped]"
   "--by-meter[IN holds one meter after the other, not by time]"
   "--at-end[release the windows that are over, or keep them open for a file that grows]:at_end:(close keep)"
@@ -377,7 +403,7 @@ _shtab_meteragent() {
         config) _shtab_meteragent_config ;;
         convert) _arguments -C -s $_shtab_meteragent_convert_options ;;
         explain) _arguments -C -s $_shtab_meteragent_explain_options ;;
-        gateway) _arguments -C -s $_shtab_meteragent_gateway_options ;;
+        explore) _arguments -C -s $_shtab_meteragent_explore_options ;;
         init) _arguments -C -s $_shtab_meteragent_init_options ;;
         inspect) _arguments -C -s $_shtab_meteragent_inspect_options ;;
         key) _shtab_meteragent_key ;;

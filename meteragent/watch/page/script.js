@@ -1,6 +1,7 @@
 "use strict";
 
 const EVERY = 2000;
+const SILENT = 600;
 const find = (id) => document.getElementById(id);
 const whole = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en-GB", { notation: "compact", maximumFractionDigits: 1 });
@@ -62,7 +63,7 @@ function bars(svg, values, style, label) {
 
 function outlook(policy) {
   if (policy.exhausted) {
-    const who = count(policy.exhausted, "meter has", "meters have");
+    const who = count(policy.exhausted, `${policy.of} has`, `${policy.of}s have`);
     return ["bad", `${who} nothing left for the next window.`];
   }
   if (policy.exhaustion_seconds !== null) {
@@ -93,10 +94,18 @@ function card(policy) {
   return part;
 }
 
+function about(policy) {
+  const said = policy.preset ? [`Preset ${policy.preset}.`] : [];
+  if (policy.beside.length) said.push(`Each ${policy.of} has one account for this and ${policy.beside.join(", ")}.`);
+  return said.join(" ");
+}
+
 function showPolicy(policy) {
   const part = card(policy);
   say(part.name, policy.name);
   say(part.words, policy.words);
+  say(part.about, about(policy));
+  part.about.hidden = !part.about.textContent;
   const rows = policy.answers.map((a) => [
     a.query, a.epsilon === null ? "" : exact.format(a.epsilon), `${exact.format(a.expected_error)} W`,
     `${exact.format(a.error_90)} W`, `${exact.format(a.bits)} bits`, whole.format(a.released),
@@ -106,12 +115,12 @@ function showPolicy(policy) {
     rows.push(["all together", exact.format(epsilon), "", "", `${exact.format(bits)} bits`, ""]);
   }
   fill(part.answers, rows);
-  const hour = policy.spent.reduce((sum, minute) => sum + minute, 0);
-  const most = Math.max(...policy.spent);
-  const spent = `${exact.format(hour)} epsilon in an hour, at most ${exact.format(most)} a minute`;
+  const hour = policy.spent_by_each.reduce((sum, minute) => sum + minute, 0);
+  const most = Math.max(...policy.spent_by_each);
+  const spent = `by each ${policy.of} on average: ${exact.format(hour)} epsilon in an hour, at most ${exact.format(most)} a minute`;
   say(part["spent-words"], spent);
-  bars(part.spent, policy.spent, () => "", `Privacy spent per minute: ${spent}`);
-  const left = `${count(policy.meters, "meter", "meters")}, ${whole.format(policy.low)} with a tenth or less`;
+  bars(part.spent, policy.spent_by_each, () => "", `Privacy spent per minute ${spent}`);
+  const left = `${count(policy.meters, policy.of, `${policy.of}s`)}, ${whole.format(policy.low)} with a tenth or less`;
   say(part["left-words"], left);
   const tenths = policy.tenths.map((n, i) => `${i * 10} to ${i * 10 + 10} %: ${whole.format(n)}`);
   bars(part.left, policy.tenths, (at) => (at ? "" : "low"), `Meters by budget left: ${tenths.join(", ")}`);
@@ -162,6 +171,12 @@ function show(status) {
     ? `${whole.format(late)} readings came late within the last hour, after their windows had closed`
       + (status.mostly_late ? ": most of all. Where that is their habit, set delay in the policy." : ".")
     : "No reading came late within the last hour.");
+  const shared = status.shared_last_hour;
+  find("shared").hidden = !shared;
+  say(find("shared"), `${whole.format(shared)} readings shared a slot with another one within the last hour, and were left out`
+    + (status.mostly_shared ? ": as many as were taken in. Is interval too long?" : "."));
+  find("silent").hidden = status.silent_seconds < SILENT;
+  say(find("silent"), `Nothing has come in for ${duration(Math.floor(status.silent_seconds / 60) * 60)}.`);
   const held = status.partitions.filter((p) => p.blocked_seconds > 60);
   find("blocked").hidden = held.length === 0;
   say(find("blocked"), held.map((p) => `Partition ${p.partition} waits for a transaction of somebody who `
