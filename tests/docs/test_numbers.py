@@ -69,7 +69,15 @@ def of_promise() -> Iterable[str]:
 
 
 def of_feeder() -> Iterable[str]:
-    """A quarter hour of a thousand homes, by both ways."""
+    """A quarter hour of a thousand homes, by both ways; and what the presets of feeders tell."""
+    for name in ("feeder", "feeder-15m"):
+        told = found(f"choose-{name}")
+        kettle = told["verdicts"][0]
+        yield from (percent(kettle["success"], 0), percent(kettle["chance"], 0))
+        error = told["chosen"]["evidence"]["error"].removesuffix("W")
+        yield f"{int(error) / 1000:.1f}"
+        for homes, share in told["off_by_homes"].items():
+            yield from (f"{int(homes):,}", percent(share), percent(share, 0))
     for sizes in found("feeder")["promises"].values():
         for size, one in sizes.items():
             yield f"{int(size):,}"
@@ -90,7 +98,10 @@ GIVEN = {
         "320": "bits of a threshold",
         "200": "channels",
     },
-    "feeder.md": {},
+    "feeder.md": {
+        "100": "cases",
+        "400": "watts of a usual home",
+    },
     "compared.md": {},
 }
 PAGES: dict[str, Callable[[], Iterable[str]]] = {

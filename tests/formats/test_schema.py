@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator
 from meteragent.formats.encoder import Encoder, reject_document
 from meteragent.formats.schema import policy_schema, reading_schema, reject_schema, release_schema
 from meteragent.privacy.domain import Domain
+from meteragent.privacy.tiers import tier_of
 from meteragent.stream.readings import Reason, Reject
 from meteragent.stream.releases import Withheld
 from tests.formats.payloads import Payloads
@@ -115,6 +116,9 @@ def test_a_suppressed_release_holds_nothing_and_says_why() -> None:
     assert not obeys(release_schema(), suppressed | {"group_id": "f-1", "homes": 12})
 
 
+COARSE = replace(asking("avg"), domain=Domain(0, 1000, 10))
+
+
 @pytest.mark.parametrize(
     "rules",
     [
@@ -124,6 +128,7 @@ def test_a_suppressed_release_holds_nothing_and_says_why() -> None:
         asking_together("avg", "p95"),
         replace(USUAL, domain=Domain(0, 1000, 10, "0.1")),
         FEEDERS,
+        tier_of(tier_of(COARSE, "research", 2_000_000), "public", 1_000_000),
     ],
 )
 def test_policies_obey_their_schema(rules: Policy) -> None:
@@ -131,11 +136,17 @@ def test_policies_obey_their_schema(rules: Policy) -> None:
     schema = policy_schema()
     assert obeys(schema, document)
     optional = {"readings", "noise", "queries", "order", "fill", "fill_limit_ms", "resolution"}
-    optional |= {"window", "timezone", "utc_offsets_ms", "offset_ms", "homes"}
+    optional |= {"window", "timezone", "utc_offsets_ms", "offset_ms", "homes", "tier"}
     assert schema["properties"].keys() - document.keys() <= optional
     for key in schema["properties"]:
         without = {k: v for k, v in document.items() if k != key}
-        unneeded = key not in document or key in {"readings", "order", "resolution", "homes"}
+        unneeded = key not in document or key in {
+            "readings",
+            "order",
+            "resolution",
+            "homes",
+            "tier",
+        }
         assert obeys(schema, without) == unneeded
         assert not obeys(schema, document | {key: [None]})
 
