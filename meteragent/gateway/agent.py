@@ -177,6 +177,10 @@ class Gateway:
         """This machine's is the only one."""
         return Clocks()
 
+    def awaited(self) -> dict[int, float]:
+        """Schemas are of Kafka's messages."""
+        return {}
+
     def pipelines(self) -> dict[int, Pipeline]:
         """Windows and accounts, once they are read back."""
         return {HERE: self._works.pipeline} if self._works else {}

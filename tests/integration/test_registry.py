@@ -189,7 +189,7 @@ def from_files(where: Place, lines: list[bytes]) -> Published:
     kept = file.read_text()
     file.write_text(Path("plain.toml").read_text())
     try:
-        return through_files(where.partitions, lines)
+        return through_files(where.partitions, lines, ())
     finally:
         file.write_text(kept)
 
