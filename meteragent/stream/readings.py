@@ -48,6 +48,8 @@ class Reason(StrEnum):
     """No policy is for this meter."""
     NO_GROUP = "no_group"
     """The meter is in no group of which anything is released."""
+    OTHER_MEMBERS = "other_members"
+    """A partial of sums in which other homes are members of groups than here."""
     TOO_MANY_METERS = "too_many_meters"
     """A new meter, and the partition holds as many as it may."""
     WRONG_PARTITION = "wrong_partition"
