@@ -178,7 +178,8 @@ def said_by_hand(
         policy, prefixed = assigned.policy, assigned.prefix == "s-"
         its = [member for member in members if member.group.startswith("s-") == prefixed]
         ours = [record for record in log if record.meter in {m.home for m in members}]
-        homes, heard = Homes("murmur2", parts), {}
+        homes = Homes("murmur2", parts)
+        heard: dict[tuple[str, int], int] = {}
         for part in range(parts):
             here = [record for record in ours if homes.of(record.meter) == part]
             heard |= twin.averages(policy, here)

@@ -34,7 +34,7 @@ QUARTERS = replace(FEEDERS, size=15 * MINUTE, hop=15 * MINUTE)
 HOURS = AssignedGroups("", "hours", FEEDERS)
 QUARTER = AssignedGroups("", "quarters", QUARTERS)
 MEMBERS = [Membership("a", "f"), Membership("b", "f"), Membership("c", "f"), Membership("d", "g")]
-INPUTS = Homes("murmur2", 2)
+INPUTS = Homes("fnv1a", 2)
 """Where `a` and `c` are in the first partition, `b` and `d` in the second."""
 PANE = BEGIN // (15 * MINUTE)
 
@@ -140,7 +140,6 @@ def test_policies_of_one_digest_are_told_apart() -> None:
 
 def test_a_partition_that_hears_nobody_says_how_far_it_has_come() -> None:
     one = homes(0)
-    assert not one.announce(DAWN)
     assert one.announce(BEGIN + HOUR)
     [step] = one.keep(one.position())
     [(to, record)] = step.told
@@ -152,9 +151,7 @@ def test_a_partition_that_hears_nobody_says_how_far_it_has_come() -> None:
 
 
 def test_a_partition_without_members_says_nothing() -> None:
-    one = HomePipeline(
-        [QUARTER], KEY, rosters(MEMBERS[:1]), 1, max_skew=0, is_member="a".__eq__
-    )
+    one = HomePipeline([QUARTER], KEY, rosters(MEMBERS[:1]), 1, max_skew=0, is_member="a".__eq__)
     assert not one.announce(BEGIN)
     assert list(one.feed(readings([read("a", 0), read("b", 600)]))) == []
     reasons = [reject.reason for reject in one.counted().rejects]
@@ -283,6 +280,13 @@ def test_a_part_that_is_missing_is_noticed() -> None:
     one = totals()
     steps = fed(one, partial(0, PANE, 500, part=1, parts=2), partial(1, PANE))
     assert said(steps) == [("f", 0, "lost")]
+
+
+def test_a_partition_has_passed_a_pane_with_the_last_of_its_parts() -> None:
+    one = totals()
+    both = partial(0, PANE, 500, parts=2), partial(0, PANE, part=1, parts=2)
+    assert fed(one, partial(1, PANE), both[0]) == []
+    assert said(fed(one, both[1], first=2)) == [("f", 0, "")]
 
 
 @pytest.mark.parametrize(
