@@ -31,5 +31,11 @@ home_panes  the panes of homes, and their sums
 groups      groups as meters: their accounts, windows, releases
 group_homes    the homes of groups, and which sums are which groups'
 group_pipeline    readings of homes in, releases of their groups out
+roster      in which partitions members are
+partial     what a partition tells of one pane, as bytes
+partial_homes    the homes of one partition, and what they add to sums
+home_pipeline    readings of homes of one partition in, what they add to groups out
+totals      what partitions tell of panes, added up
+total_pipeline    what partitions tell in, releases of groups out
 partition   what happens to a partition, and what is then to be done, as a table
 """

@@ -29,7 +29,7 @@ from meteragent.stream.readings import Reason, Reject
 from meteragent.stream.releases import Step
 from meteragent.stream.rolls import Rolls
 from meteragent.stream.roster import Roster
-from meteragent.stream.totals import Arrived, Kept, Totals
+from meteragent.stream.totals import Arrived, PaneTotals, Settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class TotalPipeline:
             Groups(its, key, Rolls(roll, homes)) for its, roll in with_members(assigned, here)
         ]
         self.totals = [
-            Totals(groups, nth, rosters[groups.cohort.prefix], partition)
+            PaneTotals(groups, nth, rosters[groups.cohort.prefix], partition)
             for groups in self._groups
             for nth, _ in enumerate(groups.assigned)
         ]
@@ -80,7 +80,7 @@ class TotalPipeline:
             groups.restore(accounts, DAWN)
         kept = _read(accounts.get(PASSED))
         for total in self.totals:
-            total.go_on(kept.get(total.way.hex(), Kept()))
+            total.go_on(kept.get(total.way.hex(), Settled()))
             if total.lost != UNKNOWN:
                 total.groups.lose(total.nth, total.lost)
 
@@ -102,7 +102,7 @@ class TotalPipeline:
             counts.rejects.append(Reject(offset, reason_or_none))
         yield from self._decide(total, offset)
 
-    def _decide(self, total: Totals, offset: int) -> Iterator[Step]:
+    def _decide(self, total: PaneTotals, offset: int) -> Iterator[Step]:
         """What may be decided now, as this record has made it so."""
         for told, lost in total.sums():
             if lost:
@@ -167,12 +167,12 @@ class TotalPipeline:
         return [holding for groups in self._groups for holding in groups.cohort.holdings()]
 
 
-def _read(record: bytes | None) -> dict[str, Kept]:
+def _read(record: bytes | None) -> dict[str, Settled]:
     """Way -> what was kept."""
     try:
         found = {} if record is None else json.loads(record)
         return {
-            way: Kept(int(its["done"]), int(its["lost"]), dict(its["began"]))
+            way: Settled(int(its["done"]), int(its["lost"]), dict(its["began"]))
             for way, its in found.items()
         }
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -30,7 +30,7 @@ class Arrived(NamedTuple):
     partial: Partial
 
 
-class Kept(NamedTuple):
+class Settled(NamedTuple):
     """What outlives a rebuild; all else is read again."""
 
     done: int = UNKNOWN
@@ -41,7 +41,7 @@ class Kept(NamedTuple):
     """Partition of the input -> the first pane that it told of, where that was decided."""
 
 
-class Totals:
+class PaneTotals:
     """The panes of the groups of one partition, under one policy."""
 
     def __init__(self, groups: Groups, nth: int, roster: Roster, partition: int) -> None:
@@ -59,12 +59,12 @@ class Totals:
 
     # What outlives a rebuild.
 
-    def kept(self) -> Kept:
+    def kept(self) -> Settled:
         """As it is now."""
         began = {source: pane for source, pane in self._began.items() if pane < self.done}
-        return Kept(self.done, self.lost, began)
+        return Settled(self.done, self.lost, began)
 
-    def go_on(self, kept: Kept) -> None:
+    def go_on(self, kept: Settled) -> None:
         """Take over what was kept. Precondition: nothing was told yet."""
         self.done, self.lost, began = kept
         self._began = dict(began)
