@@ -73,6 +73,15 @@ class LedgerDamaged(MeterAgentError):
     """A ledger record that cannot be read: its spend is unknown, so nothing may follow it."""
 
 
+class MembersChanged(MeterAgentError):
+    """Somebody else is in a group than was known: whoever works on groups begins anew."""
+
+    retriable: ClassVar[bool] = True
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(f"{topic}: members of groups have changed")
+
+
 class BrokerUnreachable(MeterAgentError):
     """No connection to Kafka; it may come back."""
 

@@ -160,6 +160,33 @@ class Kafka(Settings):
         "The policies behind the releases, once each, by the ids that releases name; compacted.",
         default="meter.policies",
     )
+    groups: TopicName = setting(
+        "Which homes are in which groups, where there is a [[group]]: a record of each home, keyed "
+        "by its meter, with all its groups; compacted.",
+        default="meter.groups",
+    )
+    groups_lead: SomeTime = setting(
+        "How long before a window begins everybody has to know who is in its group: a record of "
+        "`groups` that changes anything sooner is refused.",
+        default="1h",
+    )
+    groups_output: TopicName = setting(
+        "Releases of groups, keyed by group.", default="meter.groups.sanitized"
+    )
+    partials: TopicName = setting(
+        "What the partitions of `input` tell of their homes, for groups to be summed: exact sums, "
+        "as sensitive as the readings; for nobody but the agent.",
+        default="meter.partials",
+    )
+    homes_ledger: TopicName = setting(
+        "How far each partition of `input` has been told of for groups; compacted, with the "
+        "partitions of `input`.",
+        default="meter.ledger.homes",
+    )
+    groups_ledger: TopicName = setting(
+        "What each group has spent; compacted, with the partitions of `partials`.",
+        default="meter.ledger.groups",
+    )
     revision: Whole = setting(
         "Instances whose configuration was followed by another one leave, and do not come back by "
         "themselves; to go back to earlier settings on purpose, write another number here.",
@@ -196,6 +223,22 @@ class Kafka(Settings):
         named._outputs = tuple(dict.fromkeys(outputs))  # noqa: SLF001 - the same class
         return named
 
+    def of_homes(self) -> "Kafka":
+        """What those work with who tell of the homes of groups: nothing is released by them."""
+        own = {"group": f"{self.group}.homes", "ledger": self.homes_ledger}
+        return self.model_copy(update=own).with_outputs(())
+
+    def of_groups(self) -> "Kafka":
+        """What those work with who decide groups: their input is what the others tell."""
+        own = {
+            "group": f"{self.group}.groups",
+            "input": self.partials,
+            "ledger": self.groups_ledger,
+            "output": self.groups_output,
+            "partitioner": "murmur2",
+        }
+        return self.model_copy(update=own)
+
     @property
     def names(self) -> frozenset[str]:
         """The names in here, which libraries may mention in logs."""
@@ -225,4 +268,9 @@ class Kafka(Settings):
             "ledger": self.ledger,
             "rejected": self.rejected,
             "policies": self.policies,
+            "groups": self.groups,
+            "groups_output": self.groups_output,
+            "partials": self.partials,
+            "homes_ledger": self.homes_ledger,
+            "groups_ledger": self.groups_ledger,
         }

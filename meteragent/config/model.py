@@ -197,6 +197,13 @@ class Config(Settings):
         """The policies of groups, by the prefix of the groups that they are for."""
         return tuple(AssignedGroups(one.match, one.name, one.policy) for one in self.group)
 
+    def with_groups_for_meters(self, kafka: Kafka) -> "Config":
+        """The same for those who work on groups: all that is said of meters is said of these."""
+        other = self.model_copy(update={"policy": self.group, "kafka": kafka})
+        for known in ("assigned", "policies", "guarantees"):
+            other.__dict__.pop(known, None)
+        return other
+
     @property
     def reserve(self) -> Reserve:
         """What each home may lose to groups. Precondition: there is a `[[group]]`."""

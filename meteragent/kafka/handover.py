@@ -4,21 +4,21 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
 from meteragent.config import Config
 from meteragent.formats.encoder import Encoder
-from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
-from meteragent.formats.mapped import message_decoder
+from meteragent.formats.forms import ReleaseEncoder
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.loop import Clock
 from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.owner import Bond, Claim
 from meteragent.kafka.ownership import Ownership
-from meteragent.kafka.unpack import Unpacker
+from meteragent.kafka.work import Kind, MeterWork
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.homes import Homes
 from meteragent.stream.meters import normal
@@ -46,11 +46,8 @@ class Shared:
     """Output -> for how many milliseconds it keeps releases, where it does not for ever."""
     wall: Clock = time.time
     encoder: ReleaseEncoder = field(default_factory=Encoder)
-
-    @cached_property
-    def decoder(self) -> MessageDecoder:
-        """What reads messages, as the configuration's input says."""
-        return message_decoder(self.config.mapping)
+    work: Kind | None = None
+    """What is done with the input, if it is not that meters are released."""
 
     @cached_property
     def claim(self) -> Claim:
@@ -66,18 +63,14 @@ class Shared:
         """The partition of the meter that an account is of."""
         return self.homes.of(normal(account) if self.config.agent.normalise_ids else account)
 
-    def pipeline(self, partition: int, start: Position) -> Pipeline:
+    @cached_property
+    def kind(self) -> Kind:
+        """What is done with the input: meters are released, where nothing else was handed in."""
+        return self.work or MeterWork(self.config, self.key, self.homes)
+
+    def pipeline(self, partition: int, start: Position) -> Any:  # noqa: ANN401 - as its kind has it
         """A pipeline that goes on from there; its accounts are still to be restored."""
-        agent = self.config.agent
-        return Pipeline(
-            self.config.assigned,
-            self.key,
-            max_skew=agent.max_skew,
-            max_meters=agent.max_meters,
-            normalise_ids=agent.normalise_ids,
-            at_home=lambda meter: self.homes.of(meter) == partition,
-            start=start,
-        )
+        return self.kind.pipeline(partition, start)
 
     def outlived(self, outbox: Outbox) -> int:
         """How many releases are older than their topic keeps any, and so deleted at once."""
@@ -85,8 +78,9 @@ class Shared:
 
     def intake(self, source: TopicPartition, pipeline: Pipeline) -> Intake:
         """What takes records of a partition in, for a pipeline that is restored."""
-        unpacker = Unpacker(self.decoder)  # of its own, as it remembers the ids of its meters
-        return Intake(source, pipeline, unpacker, self.encoder, self.config.outputs, self.tell)
+        unpacker, silent = self.kind.unpacker(), self.kind.silent
+        outputs, encoder = self.config.outputs, self.encoder
+        return Intake(source, pipeline, unpacker, encoder, outputs, self.tell, silent)
 
 
 @dataclass(slots=True)

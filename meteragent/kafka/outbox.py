@@ -15,7 +15,7 @@ from meteragent.kafka.owner import Bond, farther
 from meteragent.kafka.restore import metadata
 from meteragent.stream.pipeline import Position
 
-Record = tuple[bytes, bytes | None, int | None]
+Record = tuple[bytes | None, bytes | None, int | None]
 """(key, value, timestamp); without a value, what was there is gone, and without a timestamp it is
 that of the sending."""
 
@@ -30,9 +30,17 @@ class Outbox:
     rejects: list[Record] = field(default_factory=list)
     reserved: dict[bytes, bytes | None] = field(default_factory=dict)
     """Of the ledger too: what is no account, or none any more."""
+    told: dict[int, list[Record]] = field(default_factory=dict)
+    """Partition of sums -> what those are told who decide its groups."""
 
     def __len__(self) -> int:
-        return self.released + len(self.rejects) + len(self.reserved)
+        told = sum(map(len, self.told.values()))
+        return self.released + len(self.rejects) + len(self.reserved) + told
+
+    def tell(self, told: list[tuple[int, bytes]]) -> None:
+        """Add what is told to these partitions of sums."""
+        for partition, record in told:
+            self.told.setdefault(partition, []).append((None, record, None))
 
     @property
     def released(self) -> int:
@@ -87,6 +95,8 @@ async def send_all(
         entered = len(futures)
         for topic, records in (*outbox.releases.items(), (kafka.rejected, outbox.rejects)):
             futures += await send(producer, topic, source.partition, records)
+        for partition, records in outbox.told.items():
+            futures += await send(producer, kafka.partials, partition, records)
         if entered:
             first, *_ = await asyncio.gather(*futures[:entered])
             if 0 <= first.offset < bond.end:  # it is not said of what the brokers had already

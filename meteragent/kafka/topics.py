@@ -37,6 +37,9 @@ LEDGER = {
     "segment.ms": "3600000",  # the one at work is not compacted, and agents ask for the time in it
 }
 
+MEMBERS = {**COMPACTED, STAMPED_BY: BROKERS}
+"""When a record was written is the brokers' word: what it changes must begin a lead later."""
+
 
 @asynccontextmanager
 async def admin(clients: Clients) -> AsyncIterator[AIOKafkaAdminClient]:
@@ -81,6 +84,7 @@ async def create(config: Config, clients: Clients, partitions: int, replication:
         NewTopic(kafka.ledger, partitions, replication, topic_configs=LEDGER),
         NewTopic(kafka.rejected, partitions, replication),
         NewTopic(kafka.policies, 1, replication, topic_configs=COMPACTED),
+        *([NewTopic(kafka.groups, 1, replication, topic_configs=MEMBERS)] if config.group else []),
     ]
     async with admin(clients) as client:
         await _refuse_lost(client, kafka, await describe(client, kafka))

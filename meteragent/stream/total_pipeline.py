@@ -38,6 +38,8 @@ class Partials:
 
     offsets: list[int]
     records: list[bytes | None]
+    rejects: tuple[Reject, ...] = ()
+    """None yet: what is no partial is found out when it is fed."""
 
     @property
     def next_offset(self) -> int:

@@ -8,6 +8,7 @@ reading's value: what was clipped, and what noise did, is not measured.
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 
 import structlog
 from aiokafka.errors import KafkaError
@@ -88,9 +89,16 @@ class Monitor:
                 self._failed(event)
             case e.ClockCompared(ahead):
                 self._compared(ahead, agrees=event.agrees)
-            case e.Rebalanced(partitions):
-                self.series.rebalances.inc()
-                _log.info("rebalanced", partitions=partitions)
+            case e.Rebalanced() | e.MembersRead():
+                self._learned(event)
+
+    def _learned(self, event: e.Rebalanced | e.MembersRead) -> None:
+        if isinstance(event, e.Rebalanced):
+            self.series.rebalances.inc()
+            _log.info("rebalanced", partitions=event.partitions)
+        else:
+            said = _log.warning if event.is_doubtful else _log.info
+            said("members read", **asdict(event))
 
     def _batch(self, event: e.BatchTaken) -> None:
         self.series.records.inc(event.records)

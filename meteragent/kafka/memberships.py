@@ -1,0 +1,101 @@
+"""Who is in which group, read from its topic: the whole of it, and again when it has grown."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import KafkaError
+
+from meteragent.config import Config
+from meteragent.errors import MembersChanged
+from meteragent.formats.member_records import MemberRecords, NotTaken
+from meteragent.kafka.clients import Clients
+from meteragent.privacy.members import MemberPlan, Membership
+from meteragent.stream.meters import longest_prefix, normal
+
+LOOK_SECONDS = 10.0
+"""How often somebody looks whether the topic has grown: far less than the lead of its records."""
+
+
+class Told(NamedTuple):
+    """What the topic tells."""
+
+    memberships: list[Membership]
+    damaged: int
+    """Records that are no list of groups ..."""
+    too_soon: int
+    """... and that would have changed what has begun."""
+
+
+@dataclass
+class MembersTopic:
+    """The topic, as somebody goes on reading it."""
+
+    config: Config
+    clients: Clients
+    _ends: dict[TopicPartition, int] = field(default_factory=dict)
+
+    async def read(self) -> Told:
+        """All that it tells now."""
+        kafka = self.config.kafka
+        reader = self.clients.consumer()
+        try:
+            await reader.start()
+            sources = await self._sources(reader)
+            reader.assign(sources)
+            await reader.seek_to_beginning(*sources)
+            records = MemberRecords(kafka.groups_lead)
+            counts = dict.fromkeys(NotTaken, 0)
+            ends: dict[TopicPartition, int | None] = dict.fromkeys(sources)
+            while not await _are_read(reader, ends):
+                for source, its in (await reader.getmany(timeout_ms=100)).items():
+                    for record in its:
+                        reason = records.take(record.key, record.value, record.timestamp)
+                        if reason is not None:
+                            counts[reason] += 1
+                    ends[source] = reader.highwater(source)
+                for source in sources:
+                    ends[source] = reader.highwater(source)
+            self._ends = {source: end or 0 for source, end in ends.items()}
+            return Told(records.members(), counts[NotTaken.DAMAGED], counts[NotTaken.TOO_SOON])
+        finally:
+            await self.clients.close(reader)
+
+    async def _sources(self, reader: AIOKafkaConsumer) -> list[TopicPartition]:
+        topic = self.config.kafka.groups
+        await reader._client.force_metadata_update()  # noqa: SLF001 - no public way
+        partitions = reader.partitions_for_topic(topic) or set()
+        return [TopicPartition(topic, partition) for partition in sorted(partitions)]
+
+    async def watch(self, known: Sequence[Membership]) -> MembersChanged:
+        """Look again and again, until somebody else is in a group than is known; answer that."""
+        seen, reader = dict(self._ends), self.clients.consumer()
+        try:
+            await reader.start()
+            while True:
+                await asyncio.sleep(LOOK_SECONDS)
+                with suppress(KafkaError, OSError):
+                    now = await reader.end_offsets([*self._ends])
+                    if now == seen and now != self._ends:  # and nobody is writing any more
+                        told = await self.read()
+                        if told.memberships != known:
+                            return MembersChanged(self.config.kafka.groups)
+                    seen = now
+        finally:
+            await self.clients.close(reader)
+
+
+async def _are_read(reader: AIOKafkaConsumer, ends: dict[TopicPartition, int | None]) -> bool:
+    return all([end is not None and await reader.position(s) >= end for s, end in ends.items()])
+
+
+def planned(config: Config, told: Sequence[Membership]) -> MemberPlan:
+    """Which memberships take effect, of groups of which anything is released."""
+    prefixes = [one.prefix for one in config.groups]
+    name = normal if config.agent.normalise_ids else str
+    asked = (one._replace(home=name(one.home)) for one in told)
+    mine = [one for one in asked if longest_prefix(prefixes, one.group) is not None]
+    return config.reserve.plan(mine)

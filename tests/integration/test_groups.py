@@ -1,0 +1,220 @@
+"""Groups whose homes are spread over partitions are released exactly once, as of one file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import defaultdict
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+from meteragent.cli import main
+from meteragent.commands.exit_codes import Exit
+from meteragent.config.works import Work, works
+from meteragent.formats.member_records import record
+from meteragent.kafka import topics
+from meteragent.kafka.agents import Agents
+from meteragent.kafka.clients import Clients
+from meteragent.privacy.members import Membership
+from meteragent.stream.homes import Homes
+from tests.given import HOUR, MINUTE
+from tests.integration.fleet import Fleet
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from meteragent.config import Config
+    from meteragent.watch.events import Occurrence
+
+pytestmark = pytest.mark.integration
+
+GROUPS = """
+[[group]]
+name = "quarters"
+match = "f-"
+window = "15m"
+interval = "5m"
+grace = "5m"
+idle = "5m"
+maximum = "20kW"
+home_maximum = "2kW"
+min_homes = 2
+epsilon = "1"
+budget = "1000"
+horizon = "1d"
+[[group]]
+name = "hours"
+match = "s-"
+window = "1h"
+queries = ["avg", "max"]
+interval = "5m"
+grace = "5m"
+idle = "20m"
+maximum = "50kW"
+home_maximum = "2kW"
+epsilon = "2"
+budget = "1000"
+horizon = "1d"
+"""
+SUMS = 2
+"""Partitions of sums."""
+KAFKA = """
+groups = "{name}-groups"
+groups_output = "{name}-groups-out"
+partials = "{name}-partials"
+homes_ledger = "{name}-homes-ledger"
+groups_ledger = "{name}-groups-ledger"
+"""
+HOMES = [f"h-{nth}" for nth in range(30)]
+MEMBERS = [
+    *(Membership(home, f"f-{nth % 5}") for nth, home in enumerate(HOMES)),
+    *(Membership(home, f"s-{nth % 3}") for nth, home in enumerate(HOMES)),
+]
+Published = dict[tuple[str, str], list[bytes]]
+"""Policy and group -> releases, in their order."""
+
+
+class Street(Fleet):
+    """Agents that work on groups."""
+
+    def __init__(self, directory: Path, servers: str, partitions: int = 3) -> None:
+        super().__init__(directory, servers, partitions, policies=GROUPS)
+        self.kafka = KAFKA.format(name=self.name)
+
+    async def create(self) -> None:
+        self.write()
+        for work, own in works(self.config).items():
+            count = SUMS if work is Work.GROUPS else self.partitions
+            await topics.create(own, Clients(own.kafka), count, 1)
+
+
+def day(begin: int, seed: int, hours: int = 5) -> list[bytes]:
+    """Readings of all homes, in their order, with gaps."""
+    random = Random(seed)  # noqa: S311 - no secret
+    lines = []
+    for minute in range(0, hours * 60, 5):
+        for home in HOMES:
+            if random.random() < 0.8:
+                reading = {"meter_id": home, "ts": begin + minute * MINUTE}
+                lines.append(json.dumps({**reading, "value": random.randrange(2500)}).encode())
+    return lines
+
+
+async def produce(config: Config, partitions: int, lines: list[bytes]) -> None:
+    homes = Homes("murmur2", partitions)
+    async with AIOKafkaProducer(
+        bootstrap_servers=list(config.kafka.bootstrap_servers), acks="all"
+    ) as producer:
+        for line in lines:
+            partition = homes.of(json.loads(line)["meter_id"])
+            await producer.send(config.kafka.input, line, partition=partition)
+        await producer.flush()
+
+
+async def tell_members(config: Config, members: list[Membership]) -> None:
+    of: dict[str, list[Membership]] = defaultdict(list)
+    for one in members:
+        of[one.home].append(one)
+    async with AIOKafkaProducer(
+        bootstrap_servers=list(config.kafka.bootstrap_servers), acks="all"
+    ) as producer:
+        for home, its in of.items():
+            await producer.send(config.kafka.groups, record(its), key=home.encode(), partition=0)
+        await producer.flush()
+
+
+async def published(config: Config, count: int, seconds: float = 90) -> list[bytes]:
+    """What is released, once there are so many; and no more than these."""
+    found: list[bytes] = []
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=list(config.kafka.bootstrap_servers),
+        isolation_level="read_committed",
+        auto_offset_reset="earliest",
+    )
+    async with consumer:
+        consumer.assign([TopicPartition(config.kafka.groups_output, n) for n in range(SUMS)])
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while len(found) < count:
+                    found.append((await consumer.getone()).value)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(2):
+                found.append((await consumer.getone()).value)
+    return found
+
+
+def by_group(texts: list[bytes]) -> Published:
+    found: Published = defaultdict(list)
+    for text in texts:
+        told = json.loads(text)
+        found[told["policy"], told["group_id"]].append(text)
+    return found
+
+
+def through_files(directory: Path, lines: list[bytes], until: int) -> list[bytes]:
+    """What `sanitize --groups` makes of it, once a stranger's clock has closed everything."""
+    (directory / "in.jsonl").write_bytes(b"\n".join(lines))
+    last = {"meter_id": HOMES[0], "ts": until, "value": 0}
+    with (directory / "in.jsonl").open("ab") as file:
+        file.write(b"\n" + json.dumps(last).encode() + b"\n")
+    rows = [f"{one.home},{one.group}" for one in MEMBERS]
+    (directory / "groups.csv").write_text("\n".join(["meter_id,group_id", *rows]) + "\n")
+    files = [str(directory / "in.jsonl"), "-o", str(directory / "out.jsonl")]
+    more = ["--ledger", str(directory / "spend.db"), "-c", str(directory / "agent.toml")]
+    assert main(["sanitize", *files, *more, "--groups", str(directory / "groups.csv")]) == Exit.OK
+    return (directory / "out.jsonl").read_bytes().splitlines()
+
+
+@asynccontextmanager
+async def working(street: Street) -> AsyncIterator[list[tuple[Work, Occurrence]]]:
+    """All the work in this process; what it tells."""
+    told: list[tuple[Work, Occurrence]] = []
+    config = street.config
+    agents = Agents(
+        config, config.agent.noise_key(), lambda work: lambda event: told.append((work, event))
+    )
+    running = asyncio.create_task(agents.run())
+    try:
+        yield told
+    finally:
+        agents.stop()
+        await running
+
+
+def begun() -> int:
+    """An hour, some hours ago."""
+    return (int(time.time() * 1000) - 8 * HOUR) // HOUR * HOUR
+
+
+def test_groups_are_released_as_of_one_file(
+    kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    street = Street(tmp_path, kafka)
+    begin = begun()
+    lines = day(begin, 1)
+
+    async def scenario() -> list[bytes]:
+        await street.create()
+        await tell_members(street.config, MEMBERS)
+        await produce(street.config, street.partitions, lines)
+        expected = await asyncio.to_thread(through_files, tmp_path, lines, begin + 7 * HOUR)
+        end = {"meter_id": "stranger", "ts": begin + 7 * HOUR, "value": 0}
+        del end
+        async with working(street) as told:
+            found = await published(street.config, 10**9, 25)
+        print(*told, sep="\n")
+        firsts = by_group(expected)
+        both = by_group(found)
+        assert firsts.keys() == both.keys()
+        for name, its in firsts.items():
+            assert both[name][: len(its)] == its
+        return found
+
+    asyncio.run(scenario())
