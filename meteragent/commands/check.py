@@ -9,11 +9,13 @@ from contextlib import suppress
 
 from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load, refuse_unreadable
+from meteragent.config.works import Work, works
 from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
 from meteragent.explain.words import time_text
 from meteragent.formats import fast
 from meteragent.formats.mapped import message_decoder
+from meteragent.privacy.group import GroupPolicy
 from meteragent.stream.meters import lookalikes
 from meteragent.stream.trail import read_back
 
@@ -30,10 +32,9 @@ def run(arguments: Namespace) -> Exit:
     for policy in policies:
         _warn(policy.name, advice.of_grid(policy.guarantee))
         _warn(policy.name, advice.of_joint(policy.policy))
-    if not arguments.offline:
-        config.refuse_groups()
-    if config.policy:
-        sys.stdout.write(_replay(config))
+    for own in works(config).values():
+        if own.kafka.input == config.kafka.input:
+            sys.stdout.write(_replay(own))
     sys.stdout.write(f"records: read by {fast.way()}\n")
     if not arguments.offline:
         sys.stdout.write(
@@ -47,7 +48,8 @@ def run(arguments: Namespace) -> Exit:
 
 def _replay(config: Config) -> str:
     """What a restart takes, of the policy of which it takes the most."""
-    policy = max(config.policies, key=lambda one: read_back(one) / one.interval)
+    taken = [one.home if isinstance(one, GroupPolicy) else one for one in config.policies]
+    policy = max(taken, key=lambda one: read_back(one) / one.interval)
     back = read_back(policy)
     readings = -(-back // policy.interval)
     seconds = readings * MANY // PLANNED
@@ -58,7 +60,16 @@ def _replay(config: Config) -> str:
 
 
 def _topics(config: Config) -> None:
-    """Connection, login, rights, topics and their settings; whose ledger it is, and known ids."""
+    """Of each kind of work."""
+    for work, own in works(config).items():
+        _topics_of(own, judged=work is not Work.HOMES)
+
+
+def _topics_of(config: Config, *, judged: bool) -> None:
+    """Connection, login, rights, topics and their settings; whose ledger it is, and known ids.
+
+    A ledger that holds no accounts is `judged` by its owner alone, when the agent begins.
+    """
     from meteragent.kafka import ledger_topic, topics  # noqa: PLC0415 - aiokafka is slow to load
     from meteragent.kafka.clients import Clients  # noqa: PLC0415
 
@@ -68,6 +79,8 @@ def _topics(config: Config) -> None:
     told, warnings = asyncio.run(topics.lifetimes(clients))
     sys.stdout.writelines(f"{line}\n" for line in told)
     _warn(config.kafka.output, warnings)
+    if not judged:
+        return
     with suppress(KeyRefused):  # which is said already
         known = asyncio.run(ledger_topic.judged(config, config.agent.noise_key(), clients))
         if not config.agent.normalise_ids:

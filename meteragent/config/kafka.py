@@ -211,6 +211,7 @@ class Kafka(Settings):
     )
     security: Security = setting("", "[kafka.security]", default={})
     _outputs: tuple[str, ...] | None = PrivateAttr(default=None)
+    _settings: dict[str, str] = PrivateAttr(default={})
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -226,7 +227,7 @@ class Kafka(Settings):
     def of_homes(self) -> "Kafka":
         """What those work with who tell of the homes of groups: nothing is released by them."""
         own = {"group": f"{self.group}.homes", "ledger": self.homes_ledger}
-        return self.model_copy(update=own).with_outputs(())
+        return self.model_copy(update=own).with_outputs(()).called_by(ledger="homes_ledger")
 
     def of_groups(self) -> "Kafka":
         """What those work with who decide groups: their input is what the others tell."""
@@ -237,7 +238,18 @@ class Kafka(Settings):
             "output": self.groups_output,
             "partitioner": "murmur2",
         }
-        return self.model_copy(update=own)
+        called = {"input": "partials", "ledger": "groups_ledger", "output": "groups_output"}
+        return self.model_copy(update=own).called_by(**called)
+
+    def called_by(self, **settings: str) -> "Kafka":
+        """The same, where topics are set by other settings than for meters: stream -> setting."""
+        other = self.model_copy()
+        other._settings = settings  # noqa: SLF001 - the same class
+        return other
+
+    def setting_of(self, stream: str) -> str:
+        """By which setting of ours the topic of a stream is set."""
+        return self._settings.get(stream, stream)
 
     @property
     def names(self) -> frozenset[str]:

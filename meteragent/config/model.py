@@ -209,11 +209,9 @@ class Config(Settings):
         """What each home may lose to groups. Precondition: there is a `[[group]]`."""
         return reserve_of(self.budget, self.group)
 
-    def refuse_groups(self, where: str = "on Kafka") -> None:
-        """Refuse a `[[group]]` where groups are not released yet."""
+    def refuse_groups(self, problem: str, instead: str) -> None:
+        """Refuse a `[[group]]` where groups are not released, or not looked after."""
         if self.group:
-            problem = f"is not released {where}, only of files"
-            instead = "leave it out, and run `meteragent sanitize --groups`"
             raise ConfigRefused([InvalidSetting("group", problem, instead)])
 
     @property

@@ -9,6 +9,12 @@ from enum import StrEnum
 
 from meteragent.config.model import Config
 
+OF_METERS = (
+    "is beyond this command, which looks after accounts of meters alone",
+    "leave it out for as long as the command takes",
+)
+"""What is wrong with a `[[group]]` there, and what to do instead."""
+
 
 class Work(StrEnum):
     """What is done with an input."""

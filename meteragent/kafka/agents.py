@@ -11,7 +11,9 @@ from meteragent.kafka.clients import Clients
 from meteragent.kafka.loop import Clock
 from meteragent.kafka.preparing import PrepareGroups, nothing
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.events import Listener
+from meteragent.watch.watched import Clocks
 
 
 class Agents:
@@ -67,6 +69,54 @@ class Agents:
             agent.stop()
 
     @property
+    def shown(self) -> Work:
+        """The work whose partitions and accounts the status page shows: what releases."""
+        return Work.METERS if Work.METERS in self.of else Work.GROUPS
+
+    @property
+    def _shown(self) -> Agent:
+        return self.of[self.shown]
+
+    # What is asked of an agent by those who watch it.
+
+    @property
     def ready(self) -> bool:
         """Whether every partition of ours is running, whatever it works on."""
         return all(agent.ready for agent in self.of.values())
+
+    @property
+    def alive(self) -> bool:
+        """Whether all get on."""
+        return all(agent.alive for agent in self.of.values())
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it has been told to end."""
+        return any(agent.stopping for agent in self.of.values())
+
+    @property
+    def stood_still(self) -> float:
+        """For how many seconds one of them has not got on."""
+        return max(agent.stood_still for agent in self.of.values())
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the noise key."""
+        return self._shown.fingerprint
+
+    @property
+    def clocks(self) -> Clocks:
+        """This machine's clock beside the brokers', of whoever trusts it least."""
+        return min((agent.clocks for agent in self.of.values()), key=lambda c: c.trusted)
+
+    def pipelines(self) -> Mapping[int, Pipeline]:
+        """The windows and accounts of each partition of what is shown."""
+        return self._shown.pipelines()
+
+    def lags(self) -> Mapping[int, int]:
+        """How many records each of them has that were not read yet."""
+        return self._shown.lags()
+
+    def blocked(self) -> Mapping[int, tuple[int, float]]:
+        """How many of them a transaction upstream holds back, and for how many seconds."""
+        return self._shown.blocked()

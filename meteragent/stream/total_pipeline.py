@@ -93,16 +93,19 @@ class TotalPipeline:
             yield from self._take(offset, None if record is None else load(record))
 
     def _take(self, offset: int, partial: Partial | None) -> Iterator[Step]:
-        counts = self.counts if offset >= self._known_until else Counts()
         total = None if partial is None else self._by_way.get(partial.way)
-        if partial is None or total is None:
-            reason = Reason.WRONG_SHAPE if partial is None else Reason.NO_POLICY
-            counts.rejects.append(Reject(offset, reason))
-            return
-        reason_or_none = total.take(Arrived(offset, partial), counts.tally)
-        if reason_or_none is not None:
-            counts.rejects.append(Reject(offset, reason_or_none))
-        yield from self._decide(total, offset)
+        if partial is None:
+            self._reject(offset, Reason.WRONG_SHAPE)
+        elif total is None:
+            self._reject(offset, Reason.NO_POLICY)
+        else:
+            self._reject(offset, total.take(Arrived(offset, partial)))
+            yield from self._decide(total, offset)
+
+    def _reject(self, offset: int, reason: Reason | None) -> None:
+        """Count what is rejected, once."""
+        if reason is not None and offset >= self._known_until:
+            self.counts.rejects.append(Reject(offset, reason))
 
     def _decide(self, total: PaneTotals, offset: int) -> Iterator[Step]:
         """What may be decided now, as this record has made it so."""

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meteragent.stream.closed import Tally
 from meteragent.stream.groups import Groups
 from meteragent.stream.home_panes import PaneSum
 from meteragent.stream.panes import UNKNOWN
@@ -76,25 +75,20 @@ class PaneTotals:
 
     # What is told.
 
-    def take(self, arrived: Arrived, tally: Tally) -> Reason | None:
+    def take(self, arrived: Arrived) -> Reason | None:
         """Note what a partition tells; answer why it is refused, if it is."""
         _, partial = arrived
         pane, source = partial.pane, partial.source
         if pane < self.done:
-            tally.late += source in self.awaited(pane)  # others have nothing to tell
-            return None
+            return Reason.LATE_PARTIAL if source in self.awaited(pane) else None
         key = (source, partial.part)
         if key in self._pending[pane]:
-            tally.duplicate += 1
-            return None
+            return Reason.REPEATED_PARTIAL
         self._pending[pane][key] = arrived
         self._began[source] = min(pane, self._began.get(source, pane))
         if partial.is_last:
             self._passed[source] = max(pane + 1, self._passed.get(source, UNKNOWN))
-        if self._is_of_others(partial):
-            return Reason.OTHER_MEMBERS
-        tally.accepted += 1
-        return None
+        return Reason.OTHER_MEMBERS if self._is_of_others(partial) else None
 
     def _is_of_others(self, partial: Partial) -> bool:
         as_here = partial.members == self._roster.digest(self._start(partial.pane))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,13 @@ from meteragent.kafka.agents import Agents
 from meteragent.kafka.clients import Clients
 from meteragent.privacy.members import Membership
 from meteragent.stream.homes import Homes
-from tests.given import HOUR, MINUTE
+from meteragent.watch.events import BatchTaken
+from tests.given import DAY, HOUR, MINUTE
 from tests.integration.fleet import Fleet
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
     from meteragent.config import Config
     from meteragent.watch.events import Occurrence
@@ -96,7 +98,7 @@ class Street(Fleet):
 
 def day(begin: int, seed: int, hours: int = 5) -> list[bytes]:
     """Readings of all homes, in their order, with gaps."""
-    random = Random(seed)  # noqa: S311 - no secret
+    random = Random(seed)
     lines = []
     for minute in range(0, hours * 60, 5):
         for home in HOMES:
@@ -157,12 +159,18 @@ def by_group(texts: list[bytes]) -> Published:
     return found
 
 
-def through_files(directory: Path, lines: list[bytes], until: int) -> list[bytes]:
-    """What `sanitize --groups` makes of it, once a stranger's clock has closed everything."""
-    (directory / "in.jsonl").write_bytes(b"\n".join(lines))
-    last = {"meter_id": HOMES[0], "ts": until, "value": 0}
-    with (directory / "in.jsonl").open("ab") as file:
-        file.write(b"\n" + json.dumps(last).encode() + b"\n")
+def closing(begin: int, partitions: int) -> list[bytes]:
+    """A reading for each partition that closes all before it."""
+    homes = Homes("murmur2", partitions)
+    first = {homes.of(home): home for home in reversed(HOMES)}
+    assert len(first) == partitions
+    ends = ({"meter_id": home, "ts": begin + 9 * HOUR, "value": 0} for home in first.values())
+    return [json.dumps(end).encode() for end in ends]
+
+
+def through_files(directory: Path, lines: list[bytes]) -> list[bytes]:
+    """What `sanitize --groups` makes of it."""
+    (directory / "in.jsonl").write_bytes(b"\n".join(lines) + b"\n")
     rows = [f"{one.home},{one.group}" for one in MEMBERS]
     (directory / "groups.csv").write_text("\n".join(["meter_id,group_id", *rows]) + "\n")
     files = [str(directory / "in.jsonl"), "-o", str(directory / "out.jsonl")]
@@ -187,9 +195,9 @@ async def working(street: Street) -> AsyncIterator[list[tuple[Work, Occurrence]]
         await running
 
 
-def begun() -> int:
-    """An hour, some hours ago."""
-    return (int(time.time() * 1000) - 8 * HOUR) // HOUR * HOUR
+def soon() -> int:
+    """An hour that begins tomorrow: no clock closes its windows, but readings alone."""
+    return (int(time.time() * 1000) + DAY) // HOUR * HOUR
 
 
 def test_groups_are_released_as_of_one_file(
@@ -197,24 +205,62 @@ def test_groups_are_released_as_of_one_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     street = Street(tmp_path, kafka)
-    begin = begun()
-    lines = day(begin, 1)
+    begin = soon()
 
-    async def scenario() -> list[bytes]:
+    async def scenario() -> None:
         await street.create()
         await tell_members(street.config, MEMBERS)
+        lines = [*day(begin, 1), *closing(begin, street.partitions)]
+        expected = await asyncio.to_thread(through_files, tmp_path, lines)
         await produce(street.config, street.partitions, lines)
-        expected = await asyncio.to_thread(through_files, tmp_path, lines, begin + 7 * HOUR)
-        end = {"meter_id": "stranger", "ts": begin + 7 * HOUR, "value": 0}
-        del end
         async with working(street) as told:
-            found = await published(street.config, 10**9, 25)
-        print(*told, sep="\n")
-        firsts = by_group(expected)
-        both = by_group(found)
-        assert firsts.keys() == both.keys()
-        for name, its in firsts.items():
-            assert both[name][: len(its)] == its
-        return found
+            found = await published(street.config, len(expected))
+            rejects = Counter(
+                event.rejects
+                for work, event in told
+                if isinstance(event, BatchTaken) and work is Work.GROUPS and event.rejects
+            )
+        assert by_group(found) == by_group(expected)
+        assert not rejects
+
+    asyncio.run(scenario())
+
+
+async def killed(street: Street, begin: int) -> None:
+    """Agents come, are killed and frozen, and others take over, while readings come."""
+    lines = day(begin, 2, hours=8)
+    await street.start()
+    await street.start()
+    size = len(lines) // 8
+    for nth, low in enumerate(range(0, len(lines), size)):
+        await produce(street.config, street.partitions, lines[low : low + size])
+        await asyncio.sleep(1)
+        if nth % 2:
+            victim = street.running()[0]
+            victim.signal(signal.SIGKILL)
+            await victim.ended()
+            await street.start()
+    await produce(street.config, street.partitions, closing(begin, street.partitions))
+
+
+def test_killed_agents_leave_no_release_out_and_none_twice(
+    kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    street = Street(tmp_path, kafka)
+    begin = soon()
+
+    async def scenario() -> None:
+        await street.create()
+        await tell_members(street.config, MEMBERS)
+        lines = [*day(begin, 2, hours=8), *closing(begin, street.partitions)]
+        expected = await asyncio.to_thread(through_files, tmp_path, lines)
+        try:
+            await killed(street, begin)
+            found = await published(street.config, len(expected))
+            assert by_group(found) == by_group(expected)
+            await street.stop()
+        finally:
+            await street.kill()
 
     asyncio.run(scenario())

@@ -112,8 +112,6 @@ class Sink:
     position: Position = START
     releases: list[Release] = field(default_factory=list)
     rejected: list[Reason] = field(default_factory=list)
-    late: int = 0
-    repeated: int = 0
 
     def __post_init__(self) -> None:
         self.crash()
@@ -143,8 +141,6 @@ class Sink:
         self.position = self.pipeline.position()
         counts = self.pipeline.counted()
         self.rejected += [reject.reason for reject in counts.rejects]
-        self.late += counts.tally.late
-        self.repeated += counts.tally.duplicate
 
 
 @dataclass
@@ -213,7 +209,6 @@ def test_releases_are_those_of_the_twin_whoever_reads_what_and_when(
     world.go(doings)
     assert without_unbiased(world.releases) == said_by_hand(members, log, world.inputs)
     assert len(world.releases) == len(set(world.releases))
-    assert [sink.late + sink.repeated for sink in world.sinks] == [0] * world.outputs
     assert [sink.rejected for sink in world.sinks] == [[]] * world.outputs
     known = {member.home for member in members}
     strangers = sum(record.meter not in known for record in log)
