@@ -212,6 +212,7 @@ class Kafka(Settings):
     security: Security = setting("", "[kafka.security]", default={})
     _outputs: tuple[str, ...] | None = PrivateAttr(default=None)
     _settings: dict[str, str] = PrivateAttr(default={})
+    _beside: tuple[str, ...] = PrivateAttr(default=())
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -227,7 +228,9 @@ class Kafka(Settings):
     def of_homes(self) -> "Kafka":
         """What those work with who tell of the homes of groups: nothing is released by them."""
         own = {"group": f"{self.group}.homes", "ledger": self.homes_ledger}
-        return self.model_copy(update=own).with_outputs(()).called_by(ledger="homes_ledger")
+        other = self.model_copy(update=own).with_outputs(()).called_by(ledger="homes_ledger")
+        other._beside = ("groups", "partials")  # noqa: SLF001 - the same class
+        return other
 
     def of_groups(self) -> "Kafka":
         """What those work with who decide groups: their input is what the others tell."""
@@ -239,7 +242,14 @@ class Kafka(Settings):
             "partitioner": "murmur2",
         }
         called = {"input": "partials", "ledger": "groups_ledger", "output": "groups_output"}
-        return self.model_copy(update=own).called_by(**called)
+        other = self.model_copy(update=own).called_by(**called)
+        other._beside = ("groups",)  # noqa: SLF001 - the same class
+        return other
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """Setting -> topic: what is read or written besides what all work with."""
+        return {setting: getattr(self, setting) for setting in self._beside}
 
     def called_by(self, **settings: str) -> "Kafka":
         """The same, where topics are set by other settings than for meters: stream -> setting."""

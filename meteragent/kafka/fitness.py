@@ -66,6 +66,7 @@ def _missing(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
             ("ledger", kafka.ledger),
             ("rejected", kafka.rejected),
             ("policies", kafka.policies),
+            *kafka.beside.items(),
         )
         if name not in topics
     ]
@@ -94,7 +95,11 @@ def _partitions(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
 def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
     kafka = config.kafka
     problems = []
-    for stream, name in (("ledger", kafka.ledger), ("policies", kafka.policies)):
+    for stream, name in (
+        ("ledger", kafka.ledger),
+        ("policies", kafka.policies),
+        *((setting, topic) for setting, topic in kafka.beside.items() if setting == "groups"),
+    ):
         policy = topics[name].settings.get("cleanup.policy") if name in topics else None
         if policy not in {None, "compact"}:
             problems.append(

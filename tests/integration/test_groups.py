@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import NewTopic
 
 from meteragent.cli import main
 from meteragent.commands.exit_codes import Exit
@@ -21,11 +22,12 @@ from meteragent.formats.member_records import record
 from meteragent.kafka import topics
 from meteragent.kafka.agents import Agents
 from meteragent.kafka.clients import Clients
+from meteragent.kafka.fitness import BROKERS, STAMPED_BY
 from meteragent.privacy.members import Membership
 from meteragent.stream.homes import Homes
 from meteragent.watch.events import BatchTaken
 from tests.given import DAY, HOUR, MINUTE
-from tests.integration.fleet import Fleet
+from tests.integration.fleet import Fleet, watching
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -91,6 +93,10 @@ class Street(Fleet):
 
     async def create(self) -> None:
         self.write()
+        stamped = {STAMPED_BY: BROKERS}
+        sums = NewTopic(self.config.kafka.partials, SUMS, 1, topic_configs=stamped)
+        async with watching(self.servers) as (_, admin):
+            await admin.create_topics([sums])
         for work, own in works(self.config).items():
             count = SUMS if work is Work.GROUPS else self.partitions
             await topics.create(own, Clients(own.kafka), count, 1)
