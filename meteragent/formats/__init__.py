@@ -11,6 +11,7 @@ mapped_one, mapped    documents of any shape -> columns, as a mapping says
 csv_header, csv_beside, csv_rows    lines of CSV -> columns
 fast        the same, most of it by a wheel in Rust that is used where it is installed
 lines       blocks of lines -> columns, whatever the lines are
+member_records    records of who is in which group -> memberships
 encoder     releases -> JSON
 csv_encoder    releases -> CSV
 feeder_table    releases of groups -> the open data on low-voltage feeders, as CSV

@@ -29,6 +29,7 @@ from meteragent.stream.readings import Readings, Reason
 from meteragent.stream.records import Records
 from meteragent.stream.releases import Step
 from meteragent.stream.residents import Residents
+from meteragent.stream.totals import PaneTotals
 from meteragent.stream.trail import Trail
 
 __all__ = ["DAWN", "START", "Assigned", "Counts", "Holding", "Pipeline", "Position"]
@@ -43,6 +44,9 @@ _Of = tuple[Housing[Any], Closing, Records]
 
 class Pipeline:
     """The windows and accounts of one partition's meters."""
+
+    totals: Sequence[PaneTotals] = ()
+    """What it adds up of what others tell: nothing."""
 
     def __init__(
         self,

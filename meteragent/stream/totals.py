@@ -45,6 +45,7 @@ class PaneTotals:
 
     def __init__(self, groups: Groups, nth: int, roster: Roster, partition: int) -> None:
         self.groups, self.nth = groups, nth
+        self.name = groups.assigned[nth].name
         self.way = way_of(groups.assigned[nth])
         self.policy = groups.assigned[nth].policy
         self.done = self.lost = UNKNOWN
