@@ -53,6 +53,11 @@ class MemberRecords:
         self._of[home] = found
         return None
 
+    @property
+    def homes(self) -> int:
+        """Of how many homes anything was said."""
+        return len(self._of)
+
     def members(self) -> list[Membership]:
         """All of all homes, by home."""
         return [one for home in sorted(self._of) for one in self._of[home]]
@@ -69,6 +74,32 @@ def record(memberships: Iterable[Membership]) -> bytes:
         for one in memberships
     ]
     return json.dumps({"groups": groups}, separators=(",", ":")).encode()
+
+
+def following(
+    had: list[Membership], wanted: Iterable[Membership], frontier: int
+) -> dict[str, list[Membership]]:
+    """Home -> what is to be written, so that from the frontier on all is as wanted.
+
+    Of homes of which that is nothing new, nothing. Postcondition: whoever knows what was had takes
+    it, if it is written a lead before the frontier.
+    """
+    before, asked = _by_home(had), _by_home(wanted)
+    found = {}
+    for home in sorted({*before, *asked}):
+        past = [one._replace(until=min(one.until, frontier)) for one in before.get(home, ())]
+        soon = [one._replace(since=max(one.since, frontier)) for one in asked.get(home, ())]
+        lasting = [one for one in (*past, *soon) if one.since < one.until]
+        if _joined(sorted(lasting)) != _joined(sorted(before.get(home, ()))):
+            found[home] = _joined(sorted(lasting))
+    return found
+
+
+def _by_home(members: Iterable[Membership]) -> dict[str, list[Membership]]:
+    found: dict[str, list[Membership]] = {}
+    for one in members:
+        found.setdefault(one.home, []).append(one)
+    return found
 
 
 def _home(key: bytes | None) -> str | None:

@@ -11,19 +11,26 @@ from aiokafka.errors import KafkaError
 
 from meteragent.config import Config
 from meteragent.errors import MembersChanged
-from meteragent.formats.member_records import MemberRecords, NotTaken
+from meteragent.formats.member_records import MemberRecords, NotTaken, following, record
 from meteragent.kafka.clients import Clients
-from meteragent.privacy.members import MemberPlan, Membership
+from meteragent.kafka.outbox import Record, send
+from meteragent.privacy.members import ALWAYS, MemberPlan, Membership
 from meteragent.stream.meters import longest_prefix, normal
 
 LOOK_SECONDS = 10.0
 """How often somebody looks whether the topic has grown: far less than the lead of its records."""
 
 
+SLACK = 300_000
+"""Milliseconds: records are written later than somebody has begun to write."""
+
+
 class Told(NamedTuple):
     """What the topic tells."""
 
     memberships: list[Membership]
+    homes: int
+    """Of how many homes anything is said."""
     damaged: int
     """Records that are no list of groups ..."""
     too_soon: int
@@ -52,15 +59,16 @@ class MembersTopic:
             ends: dict[TopicPartition, int | None] = dict.fromkeys(sources)
             while not await _are_read(reader, ends):
                 for source, its in (await reader.getmany(timeout_ms=100)).items():
-                    for record in its:
-                        reason = records.take(record.key, record.value, record.timestamp)
+                    for one in its:
+                        reason = records.take(one.key, one.value, one.timestamp)
                         if reason is not None:
                             counts[reason] += 1
                     ends[source] = reader.highwater(source)
                 for source in sources:
                     ends[source] = reader.highwater(source)
             self._ends = {source: end or 0 for source, end in ends.items()}
-            return Told(records.members(), counts[NotTaken.DAMAGED], counts[NotTaken.TOO_SOON])
+            refused = counts[NotTaken.DAMAGED], counts[NotTaken.TOO_SOON]
+            return Told(records.members(), records.homes, *refused)
         finally:
             await self.clients.close(reader)
 
@@ -86,6 +94,27 @@ class MembersTopic:
                     seen = now
         finally:
             await self.clients.close(reader)
+
+
+async def tell(
+    config: Config, clients: Clients, wanted: Sequence[Membership], now: int
+) -> tuple[int, int]:
+    """Write what is wanted into the topic, as far as it is not there yet.
+
+    Answer with how many homes that were, and from when on windows are as wanted.
+    """
+    kafka = config.kafka
+    told = await MembersTopic(config, clients).read()
+    frontier = now + kafka.groups_lead + SLACK if told.homes else ALWAYS  # nothing has begun yet
+    found = following(told.memberships, wanted, frontier)
+    producer = clients.producer(None)
+    try:
+        await producer.start()
+        records: list[Record] = [(h.encode(), record(its), None) for h, its in found.items()]
+        await asyncio.gather(*await send(producer, kafka.groups, 0, records))
+    finally:
+        await clients.close(producer)
+    return len(found), frontier
 
 
 async def _are_read(reader: AIOKafkaConsumer, ends: dict[TopicPartition, int | None]) -> bool:

@@ -152,6 +152,15 @@ async def refuse_missing(client: AIOKafkaAdminClient, kafka: Kafka) -> None:
         raise TopicsUnfit(missing)
 
 
+async def refuse_no_members(config: Config, clients: Clients) -> None:
+    """Refuse to go on where there is no topic that says who is in which group."""
+    async with admin(clients) as client:
+        [described] = await client.describe_topics([config.kafka.groups])
+    if described["error_code"]:
+        problem = f"kafka.groups: topic {config.kafka.groups} does not exist; run "
+        raise TopicsUnfit([f"{problem}`meteragent topics create`"])
+
+
 def partitions_of_input(kafka: Kafka, topics: Mapping[str, Topic]) -> int:
     """How many it has."""
     if kafka.input not in topics:

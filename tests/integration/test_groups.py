@@ -18,12 +18,12 @@ from aiokafka.admin import NewTopic
 from meteragent.cli import main
 from meteragent.commands.exit_codes import Exit
 from meteragent.config.works import Work, works
-from meteragent.formats.member_records import record
 from meteragent.kafka import topics
 from meteragent.kafka.agents import Agents
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.fitness import BROKERS, STAMPED_BY
-from meteragent.privacy.members import Membership
+from meteragent.kafka.memberships import MembersTopic
+from meteragent.privacy.members import FOR_EVER, Membership
 from meteragent.stream.homes import Homes
 from meteragent.watch.events import BatchTaken
 from tests.given import DAY, HOUR, MINUTE
@@ -125,16 +125,13 @@ async def produce(config: Config, partitions: int, lines: list[bytes]) -> None:
         await producer.flush()
 
 
-async def tell_members(config: Config, members: list[Membership]) -> None:
-    of: dict[str, list[Membership]] = defaultdict(list)
-    for one in members:
-        of[one.home].append(one)
-    async with AIOKafkaProducer(
-        bootstrap_servers=list(config.kafka.bootstrap_servers), acks="all"
-    ) as producer:
-        for home, its in of.items():
-            await producer.send(config.kafka.groups, record(its), key=home.encode(), partition=0)
-        await producer.flush()
+async def tell_members(street: Street, members: list[Membership]) -> str:
+    """As people do it; what the command says."""
+    rows = [f"{one.home},{one.group}" for one in members]
+    (street.directory / "groups.csv").write_text("\n".join(["meter_id,group_id", *rows]) + "\n")
+    code, said = await street.command("topics", "members", str(street.directory / "groups.csv"))
+    assert code == Exit.OK, said
+    return said
 
 
 async def published(config: Config, count: int, seconds: float = 90) -> list[bytes]:
@@ -177,8 +174,6 @@ def closing(begin: int, partitions: int) -> list[bytes]:
 def through_files(directory: Path, lines: list[bytes]) -> list[bytes]:
     """What `sanitize --groups` makes of it."""
     (directory / "in.jsonl").write_bytes(b"\n".join(lines) + b"\n")
-    rows = [f"{one.home},{one.group}" for one in MEMBERS]
-    (directory / "groups.csv").write_text("\n".join(["meter_id,group_id", *rows]) + "\n")
     files = [str(directory / "in.jsonl"), "-o", str(directory / "out.jsonl")]
     more = ["--ledger", str(directory / "spend.db"), "-c", str(directory / "agent.toml")]
     assert main(["sanitize", *files, *more, "--groups", str(directory / "groups.csv")]) == Exit.OK
@@ -215,7 +210,7 @@ def test_groups_are_released_as_of_one_file(
 
     async def scenario() -> None:
         await street.create()
-        await tell_members(street.config, MEMBERS)
+        await tell_members(street, MEMBERS)
         lines = [*day(begin, 1), *closing(begin, street.partitions)]
         expected = await asyncio.to_thread(through_files, tmp_path, lines)
         await produce(street.config, street.partitions, lines)
@@ -258,7 +253,7 @@ def test_killed_agents_leave_no_release_out_and_none_twice(
 
     async def scenario() -> None:
         await street.create()
-        await tell_members(street.config, MEMBERS)
+        await tell_members(street, MEMBERS)
         lines = [*day(begin, 2, hours=8), *closing(begin, street.partitions)]
         expected = await asyncio.to_thread(through_files, tmp_path, lines)
         try:
@@ -268,5 +263,25 @@ def test_killed_agents_leave_no_release_out_and_none_twice(
             await street.stop()
         finally:
             await street.kill()
+
+    asyncio.run(scenario())
+
+
+def test_members_that_change_do_so_a_lead_later(kafka: str, tmp_path: Path) -> None:
+    street = Street(tmp_path, kafka)
+
+    async def scenario() -> None:
+        await street.create()
+        assert "30 homes written\n" in await tell_members(street, MEMBERS)
+        assert "0 homes written, for windows that begin from" in await tell_members(street, MEMBERS)
+        assert "1 homes written, for windows" in await tell_members(street, MEMBERS[1:])
+        config = street.config
+        told = await MembersTopic(config, Clients(config.kafka)).read()
+        assert (told.homes, told.damaged, told.too_soon) == (30, 0, 0)
+        [moved] = [one for one in told.memberships if one.until != FOR_EVER]
+        assert moved[:2] == ("h-0", "f-0")
+        assert moved.until > time.time() * 1000 + config.kafka.groups_lead
+        code, said = await street.command("check")
+        assert code == Exit.OK, said
 
     asyncio.run(scenario())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.formats.member_records import MemberRecords, NotTaken, record
+from meteragent.formats.member_records import MemberRecords, NotTaken, following, record
 from meteragent.privacy.members import ALWAYS, FOR_EVER, Membership
 from tests.given import HOUR
 
@@ -94,6 +94,23 @@ def test_a_record_that_changes_what_has_begun_is_refused(
     same = had == {time: at(wanted, time) for time in had}
     assert said == (None if same else NotTaken.TOO_SOON)
     assert register.members() == (wanted if same else read([(b"a", record(before), 0)])).members()
+
+
+@given(lists("a"), lists("a"), lists("b"), st.integers(0, 40))
+def test_what_is_written_is_taken_and_makes_all_as_wanted_from_the_frontier_on(
+    before: list[Membership], after: list[Membership], other: list[Membership], hour: int
+) -> None:
+    now, frontier = hour * HOUR, hour * HOUR + LEAD
+    known, wanted = read([(b"a", record(before), 0)]), [*after, *other]
+    for home, its in following(before, wanted, frontier).items():
+        assert known.take(home.encode(), record(its), now) is None
+    assert known.homes == 1 + any(member.until > frontier for member in other)
+    for time in range(0, 50 * HOUR, HOUR // 2):
+        now_in = before if time < frontier else wanted
+        assert at(known, time) == {(m.home, m.group) for m in now_in if m.since <= time < m.until}
+    assert following(known.members(), wanted, frontier) == {}
+    first = following([], wanted, ALWAYS)
+    assert [one for its in first.values() for one in its] == sorted(wanted)
 
 
 def test_from_ever_and_for_ever_are_told_as_nothing() -> None:
