@@ -50,7 +50,7 @@ function _shtab_meteragent_using
   test "$_shtab_meteragent_cmdpath" = "$argv"
 end
 
-set -g _shtab_meteragent_commands check explain init key 'key create' 'key adopt' run sanitize convert inspect topics 'topics create' ledger 'ledger migrate' 'ledger accept-loss' 'ledger show' 'ledger top' 'ledger totals' config 'config reference' completion schema
+set -g _shtab_meteragent_commands check explain init key 'key create' 'key adopt' run sanitize convert inspect topics 'topics create' 'topics members' ledger 'ledger migrate' 'ledger accept-loss' 'ledger show' 'ledger top' 'ledger totals' config 'config reference' completion schema
 set -g _shtab_meteragent_opts_with_value --absent --account-column --at-end --bootstrap --budget --config --count --decimal --delay --delimiter --epsilon --fill --fill-limit --format --grace --groups --hop --horizon --idle --input-format --interval --key-file --kind --ledger --maximum --meter --meter-column --min-coverage --minimum --name --noise --offset --on-exhausted --output --partitions --presence --preset --quality-column --query --radius --readings --rejected --rejects --replication --resolution --skip-lines --stamp --step --time-column --time-format --timezone --unit --unit-column --value-column --window -c -o
 
 complete -c meteragent -e
@@ -184,6 +184,10 @@ complete -c meteragent -n '_shtab_meteragent_using topics create' -s h -l help -
 complete -c meteragent -n '_shtab_meteragent_using topics create' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'
 complete -c meteragent -n '_shtab_meteragent_using topics create' -l partitions -x -d 'of input and ledger (default: 6)'
 complete -c meteragent -n '_shtab_meteragent_using topics create' -l replication -x -d 'copies of each (default: 1)'
+complete -c meteragent -n '_shtab_meteragent_using topics; and test $_shtab_meteragent_npos -eq 0' -a members -d 'say which homes are in which groups, as a CSV has it'
+complete -c meteragent -n '_shtab_meteragent_using topics members' -s h -l help -d 'show this help message and exit'
+complete -c meteragent -n '_shtab_meteragent_using topics members' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'
+complete -c meteragent -n '_shtab_meteragent_using topics members; and test $_shtab_meteragent_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'the CSV, as of sanitize'
 complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a ledger -d 'what meters have spent'
 complete -c meteragent -n '_shtab_meteragent_using ledger' -s h -l help -d 'show this help message and exit'
 complete -c meteragent -n '_shtab_meteragent_using ledger; and test $_shtab_meteragent_npos -eq 0' -a migrate -d 'follow the input to more partitions; the agents must be stopped'
