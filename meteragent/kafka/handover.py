@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import cast
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
@@ -68,9 +68,9 @@ class Shared:
         """What is done with the input: meters are released, where nothing else was handed in."""
         return self.work or MeterWork(self.config, self.key, self.homes)
 
-    def pipeline(self, partition: int, start: Position) -> Any:  # noqa: ANN401 - as its kind has it
+    def pipeline(self, partition: int, start: Position) -> Pipeline:
         """A pipeline that goes on from there; its accounts are still to be restored."""
-        return self.kind.pipeline(partition, start)
+        return cast("Pipeline", self.kind.pipeline(partition, start))  # asked for no more than that
 
     def outlived(self, outbox: Outbox) -> int:
         """How many releases are older than their topic keeps any, and so deleted at once."""

@@ -15,7 +15,7 @@ from meteragent.kafka.owner import Bond, farther
 from meteragent.kafka.restore import metadata
 from meteragent.stream.pipeline import Position
 
-Record = tuple[bytes | None, bytes | None, int | None]
+Record = tuple[bytes, bytes | None, int | None]
 """(key, value, timestamp); without a value, what was there is gone, and without a timestamp it is
 that of the sending."""
 
@@ -40,7 +40,7 @@ class Outbox:
     def tell(self, told: list[tuple[int, bytes]]) -> None:
         """Add what is told to these partitions of sums."""
         for partition, record in told:
-            self.told.setdefault(partition, []).append((None, record, None))
+            self.told.setdefault(partition, []).append((b"", record, None))
 
     @property
     def released(self) -> int:

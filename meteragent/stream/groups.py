@@ -22,6 +22,7 @@ from meteragent.stream.cohort import Cohort
 from meteragent.stream.folds import Contents, Decided
 from meteragent.stream.home_panes import PaneSum
 from meteragent.stream.meters import AssignedGroups
+from meteragent.stream.order import NEVER as NOT_KNOWN
 from meteragent.stream.order import Course, Timing
 from meteragent.stream.releases import Releases, Step, Withheld
 from meteragent.stream.rolls import Rolls
@@ -87,7 +88,8 @@ class Groups:
 
     def _heed_lost(self, rows: Integers) -> None:
         for nth, until in self._lost.items():
-            self.cohort.branches[nth].folds.lose(rows, np.full(len(rows), until))
+            losses = self.cohort.branches[nth].folds.losses
+            losses.lose(rows, np.full(len(rows), NOT_KNOWN), np.full(len(rows), until))
 
     def nothing(self, nth: int) -> Step:
         """What is decided where nothing is."""
