@@ -6,6 +6,7 @@
     ├── ConfigRefused          a configuration, with all its problems at once
     ├── KeyRefused             the noise key is missing, malformed or readable by others
     ├── LedgerDamaged          a ledger record that cannot be read; never taken as zero spend
+    ├── MembersChanged         others are in groups than were known            (retriable)
     ├── BrokerUnreachable      Kafka does not answer                           (retriable)
     ├── BrokerRefused          Kafka answers, and lets us not in
     ├── TopicsUnfit            topics are missing, or not as they must be
@@ -80,6 +81,7 @@ class MembersChanged(MeterAgentError):
 
     def __init__(self, topic: str) -> None:
         super().__init__(f"{topic}: members of groups have changed")
+        self.topic = topic
 
 
 class BrokerUnreachable(MeterAgentError):

@@ -9,6 +9,7 @@ group       what is released of groups of homes, and what homes reserve for it
 budget      the account of a meter that has several policies
 input, recipes    how readings are written, and known formats by name
 kafka, model    all the other settings, and the whole
+works       what kinds of work follow from it
 tree        tables and settings, found by walking the models
 problems, load    TOML and environment -> `Config`, or every problem at once
 reference   every setting, explained

@@ -24,7 +24,7 @@ from meteragent.watch.balances import Balances
 from meteragent.watch.gauges import Constants, Present
 from meteragent.watch.recent import Mishap, Recent
 from meteragent.watch.series import STATES, Series
-from meteragent.watch.sums import Sums
+from meteragent.watch.sums import SumsAtWork
 from meteragent.watch.watched import Watched
 
 HOUR = 3600.0
@@ -69,7 +69,7 @@ class Monitor:
         """Whose gauges to show."""
         self._agent = agent
         self.series.registry.register(Present(self.guarantees, agent, self.fleet, self.recent))
-        self.series.registry.register(Sums(self._pipelines))
+        self.series.registry.register(SumsAtWork(self._pipelines))
 
     def tell(self, event: e.Occurrence) -> None:
         """Count an event, and say it."""

@@ -12,7 +12,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from meteragent.stream.pipeline import Pipeline
 
 
-class Sums:
+class SumsAtWork:
     """What is added up of all partitions of ours."""
 
     def __init__(self, pipelines: Callable[[], Mapping[int, Pipeline]]) -> None:

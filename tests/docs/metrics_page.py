@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from meteragent.config.load import from_document
 from meteragent.watch.gauges import Constants, Present
 from meteragent.watch.metrics import Monitor
-from meteragent.watch.sums import Sums
+from meteragent.watch.sums import SumsAtWork
 from meteragent.watch.watched import Clocks
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def metrics() -> str:
             [
                 _INTRODUCTION,
                 _table("Counted as it happens", [m for m in counted if m.name not in names]),
-                _table("Looked at when asked", [*present.collect(), *Sums(dict).collect()]),
+                _table("Looked at when asked", [*present.collect(), *SumsAtWork(dict).collect()]),
                 _table("Of the configuration", constants),
                 _table("Of the process", process.collect()),
             ]
