@@ -130,7 +130,7 @@ FIRING = {
     "MeterAgentGroupsWait": Case(
         series("meteragent_group_panes_waiting", steady(2), **HOME),
         {"job": "meteragent", "policy": "household"},
-        "2 panes",
+        "2",
     ),
     "MeterAgentInputBlocked": Case(
         series("meteragent_partition_blocked_seconds", steady(90), **ON, partition="0"),

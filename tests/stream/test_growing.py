@@ -54,11 +54,14 @@ def test_rows_that_there_are_already_want_no_room() -> None:
 def test_what_was_lost_stays_lost_while_others_move_in() -> None:
     folds = Folds(LONG)
     folds.grow(2)
-    folds.losses.lose(np.array([0]), np.array([NEVER]), np.array([DAY]))
+    folds.losses.lose(np.array([0]), np.array([0]), np.array([DAY]))
     folds.grow(40)
     folds.grow(3)
-    whole = folds.losses.whole(np.arange(40), np.zeros(40, dtype=np.int64))
-    assert whole.tolist() == [False] + [True] * 39
+    rows = np.arange(40)
+    assert folds.losses.open(rows, np.zeros(40, dtype=np.int64)).tolist() == [True] + 39 * [False]
+    assert folds.losses.whole(rows, np.ones(40, dtype=np.int64)).all()
+    assert folds.losses.awaited(rows)[0] == 0
+    assert (folds.losses.awaited(rows)[1:] == NEVER).all()
 
 
 [KEPT] = dump([Folded(FoldShape(1, 2, 3), np.array([DAY]), np.ones((1, 3), np.uint8))])
