@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from meteragent.privacy.members import Membership
 from meteragent.stream.group_homes import with_members
 from meteragent.stream.home_pipeline import HomePipeline
 from meteragent.stream.homes import Homes
@@ -17,6 +21,7 @@ from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Document, Step, stages
 from meteragent.stream.roster import Roster
 from meteragent.stream.total_pipeline import Partials, TotalPipeline
+from meteragent.stream.totals import PaneTotals
 from tests.given import KEY, MINUTE, Record, readings
 from tests.laws.test_groups import (
     BEGIN,
@@ -33,8 +38,10 @@ from tests.laws.test_groups import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
 
-    from meteragent.privacy.members import Membership
+    from meteragent.stream.home_panes import PaneSum
+    from meteragent.stream.partial import Partial
 
 Release = tuple[str, str, bytes]
 
@@ -246,3 +253,35 @@ def test_each_group_is_released_to_the_byte_and_in_order_as_of_a_file(
     world.go(doings)
     assert by_group(world.releases) == by_group(straight(members, log).releases)
     assert sum(source.late for source in world.sources) == 0
+
+
+def counted_twice() -> AbstractContextManager[object]:
+    """What a partition tells is added up twice."""
+    real = PaneTotals._sum
+
+    def added(self: PaneTotals, pane: int, told: list[Partial]) -> PaneSum:
+        return real(self, pane, told * 2)
+
+    return patch.object(PaneTotals, "_sum", added)
+
+
+def decided_before_all_have_passed() -> AbstractContextManager[object]:
+    """Nobody is waited for."""
+    return patch.object(PaneTotals, "awaited", lambda *_: frozenset())
+
+
+CALM = [
+    Record(home, BEGIN + minute * MINUTE, BEGIN + minute * MINUTE, (500.0,), 5 * MINUTE)
+    for minute in range(0, 180, 5)
+    for home in HOMES
+]
+ALL = [Membership(home, group) for home in HOMES for group in ("f-1", "f-2", "s-1")]
+
+
+@pytest.mark.parametrize("planted", [None, counted_twice, decided_before_all_have_passed])
+def test_mistakes_are_noticed(planted: Callable[[], AbstractContextManager[object]] | None) -> None:
+    with planted() if planted else nullcontext():
+        world = World(ALL, CALM, 2, 2)
+        world.go([(0, 0, 20), (1, 0, 9), (1, 1, 9), (0, 1, 30), (2, 0, 1), (3, 1, 1)])
+    same = by_group(world.releases) == by_group(straight(ALL, CALM).releases)
+    assert same == (planted is None)
