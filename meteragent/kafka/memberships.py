@@ -25,7 +25,7 @@ SLACK = 300_000
 """Milliseconds: records are written later than somebody has begun to write."""
 
 
-class Told(NamedTuple):
+class MembersTold(NamedTuple):
     """What the topic tells."""
 
     memberships: list[Membership]
@@ -45,7 +45,7 @@ class MembersTopic:
     clients: Clients
     _ends: dict[TopicPartition, int] = field(default_factory=dict)
 
-    async def read(self) -> Told:
+    async def read(self) -> MembersTold:
         """All that it tells now."""
         kafka = self.config.kafka
         reader = self.clients.consumer()
@@ -68,7 +68,7 @@ class MembersTopic:
                     ends[source] = reader.highwater(source)
             self._ends = {source: end or 0 for source, end in ends.items()}
             refused = counts[NotTaken.DAMAGED], counts[NotTaken.TOO_SOON]
-            return Told(records.members(), records.homes, *refused)
+            return MembersTold(records.members(), records.homes, *refused)
         finally:
             await self.clients.close(reader)
 

@@ -18,14 +18,14 @@ from aiokafka.admin import NewTopic
 from meteragent.cli import main
 from meteragent.commands.exit_codes import Exit
 from meteragent.config.works import Work, works
-from meteragent.kafka import topics
+from meteragent.kafka import memberships, topics
 from meteragent.kafka.agents import Agents
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.fitness import BROKERS, STAMPED_BY
 from meteragent.kafka.memberships import MembersTopic
 from meteragent.privacy.members import FOR_EVER, Membership
 from meteragent.stream.homes import Homes
-from meteragent.watch.events import BatchTaken
+from meteragent.watch.events import AgentFailed, BatchTaken, MembersRead
 from tests.given import DAY, HOUR, MINUTE
 from tests.integration.fleet import Fleet, watching
 
@@ -283,5 +283,34 @@ def test_members_that_change_do_so_a_lead_later(kafka: str, tmp_path: Path) -> N
         assert moved.until > time.time() * 1000 + config.kafka.groups_lead
         code, said = await street.command("check")
         assert code == Exit.OK, said
+
+    asyncio.run(scenario())
+
+
+def test_agents_notice_that_members_have_changed(
+    kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memberships, "LOOK_SECONDS", 0.5)
+    street = Street(tmp_path, kafka)
+
+    async def scenario() -> None:
+        await street.create()
+        await tell_members(street, MEMBERS)
+        async with working(street) as told:
+
+            async def read(count: int) -> list[MembersRead]:
+                async with asyncio.timeout(60):
+                    while True:
+                        found = [e for _, e in told if isinstance(e, MembersRead)]
+                        if len(found) >= count:
+                            return found
+                        await asyncio.sleep(0.1)
+
+            before = await read(2)
+            later = [*MEMBERS, Membership("h-new", "f-0"), Membership("h-new", "other")]
+            await tell_members(street, later)
+            after = (await read(4))[2:]
+        assert [e.members for e in (*before, *after)] == [60, 60, 61, 61]  # nobody releases `other`
+        assert not any(isinstance(e, AgentFailed) for _, e in told)
 
     asyncio.run(scenario())
