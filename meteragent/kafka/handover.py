@@ -18,7 +18,7 @@ from meteragent.kafka.loop import Clock
 from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.owner import Bond, Claim
 from meteragent.kafka.ownership import Ownership
-from meteragent.kafka.work import Kind, MeterWork
+from meteragent.kafka.work import KindOfWork, MeterWork
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.homes import Homes
 from meteragent.stream.meters import normal
@@ -46,7 +46,7 @@ class Shared:
     """Output -> for how many milliseconds it keeps releases, where it does not for ever."""
     wall: Clock = time.time
     encoder: ReleaseEncoder = field(default_factory=Encoder)
-    work: Kind | None = None
+    work: KindOfWork | None = None
     """What is done with the input, if it is not that meters are released."""
 
     @cached_property
@@ -64,7 +64,7 @@ class Shared:
         return self.homes.of(normal(account) if self.config.agent.normalise_ids else account)
 
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> KindOfWork:
         """What is done with the input: meters are released, where nothing else was handed in."""
         return self.work or MeterWork(self.config, self.key, self.homes)
 

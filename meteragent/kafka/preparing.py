@@ -11,7 +11,7 @@ from meteragent.config.works import Work
 from meteragent.errors import TopicsUnfit
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.memberships import MembersTopic, planned
-from meteragent.kafka.work import GroupWork, HomeWork, Kind, rosters
+from meteragent.kafka.work import GroupWork, HomeWork, KindOfWork, rosters
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.homes import Homes
 from meteragent.watch.events import Listener, MembersRead
@@ -23,7 +23,7 @@ SUMS = "murmur2"
 class Prepared(NamedTuple):
     """What is to be done, and what may end it."""
 
-    kind: Kind | None = None
+    kind: KindOfWork | None = None
     """None: meters are released."""
     watch: Callable[[], Awaitable[Exception]] | None = None
     """Answers when it has to begin anew, and why."""
@@ -61,7 +61,7 @@ class PrepareGroups:
         counts = len(plan.members), plan.later, plan.refused, told.damaged, told.too_soon
         self._tell(MembersRead(*counts))
         spread = rosters(config, plan.members, inputs, outputs)
-        kind: Kind
+        kind: KindOfWork
         if self._work is Work.HOMES:
             alone = not config.policy
             kind = HomeWork(config, self._key, inputs, spread, plan.members, alone=alone)

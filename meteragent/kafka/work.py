@@ -31,7 +31,7 @@ class Unpacks(Protocol):
         """What the records hold that are wanted of these; nothing if none is."""
 
 
-class Kind(Protocol):
+class KindOfWork(Protocol):
     """A kind of work."""
 
     silent: frozenset[Reason]
