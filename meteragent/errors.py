@@ -25,9 +25,9 @@
     ├── InputDamaged           an input file that cannot be read any further
     ├── InputReplaced          a file that was followed is another one now      (retriable)
     ├── FileRefused            a file whose content would be lost
-    ├── LedgerBusy             another process writes this ledger               (retriable)
-    ├── JournalDamaged         a gateway's journal that cannot be read
-    └── JournalLost            journal and ledger are not of one moment
+    └── LedgerBusy             another process writes this ledger               (retriable)
+
+`gateway.errors` has those of a gateway's journal.
 
 Messages name settings and coordinates, never a reading, a level or a payload.
 """
@@ -305,27 +305,3 @@ class LedgerBusy(MeterAgentError):
     def __init__(self, path: str) -> None:
         super().__init__(f"{path}: another process uses this ledger; wait for it, or name another")
         self.path = path
-
-
-class JournalDamaged(MeterAgentError):
-    """Readings that were acknowledged cannot be read any more."""
-
-    def __init__(self, segment: str, at: int) -> None:
-        super().__init__(
-            f"{segment}: is damaged at byte {at}, behind which readings were acknowledged; put it "
-            "back, or go on without them: meteragent gateway --accept-loss"
-        )
-        self.segment = segment
-        self.at = at
-
-
-class JournalLost(MeterAgentError):
-    """One of journal and ledger is missing, older than the other, or another's."""
-
-    def __init__(self, journal: str, how: str) -> None:
-        super().__init__(
-            f"mqtt.journal: {journal} {how}; put back what was lost, or go on without it: "
-            "meteragent gateway --accept-loss"
-        )
-        self.journal = journal
-        self.how = how

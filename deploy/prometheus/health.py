@@ -210,6 +210,28 @@ ALERTS = (
         ),
     ),
     Alert(
+        "MeterAgentGroupsWait",
+        "max by (job, policy) (meteragent_group_panes_waiting)",
+        ">",
+        0,
+        "30m",
+        WARNING,
+        ("job", "policy"),
+        "Groups of homes stand still",
+        "{{ $value }} panes of the groups of {{ $labels.policy }} wait for a partition.",
+        "A pane of a group is decided when every partition of the input that has members of it "
+        "has passed it, and by nothing else. One of them stands still, so nothing is released of "
+        "any group that has a home in it; nothing is lost.",
+        (
+            "`meteragent_group_waits_for` names the partitions of the input.",
+            (
+                'Is somebody at work on them? `meteragent_partitions{work="homes"}` and the log '
+                "of whoever has them tell."
+            ),
+            "Is the brokers' clock trusted? Where nothing is read, it alone lets panes pass.",
+        ),
+    ),
+    Alert(
         "MeterAgentInputBlocked",
         "max by (job, instance, partition) (meteragent_partition_blocked_seconds)",
         ">",

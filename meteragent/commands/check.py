@@ -10,12 +10,14 @@ from contextlib import suppress
 from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load, refuse_unreadable
 from meteragent.config.policy import PolicySettings
+from meteragent.config.works import Work, works
 from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
 from meteragent.explain.explain import doubts
 from meteragent.explain.words import listed, time_text
 from meteragent.formats import fast
 from meteragent.formats.messages import message_decoder
+from meteragent.privacy.group import GroupPolicy
 from meteragent.stream.meters import lookalikes
 from meteragent.stream.trail import read_back
 
@@ -36,10 +38,7 @@ def run(arguments: Namespace) -> Exit:
     for policy in policies:
         _warn(policy.name, doubts(policy.guarantee))
     of_gateway = bool(config.mqtt.topics)
-    if not arguments.offline and not of_gateway:
-        config.refuse_groups()
-    if config.policy:
-        sys.stdout.write(_replay(config))
+    sys.stdout.write("" if of_gateway else _replays(config))
     sys.stdout.write(f"records: read by {fast.way()}\n")
     sys.stdout.write(_journal(config) if of_gateway else _senders(config, arguments))
     online = OF_GATEWAY if of_gateway else ONLINE
@@ -63,9 +62,16 @@ def _of_doubts(policies: Iterable[PolicySettings]) -> Exit:
     return Exit.CONFIGURATION
 
 
+def _replays(config: Config) -> str:
+    """What a restart takes, of each kind of work on the input."""
+    inputs = [own for own in works(config).values() if own.kafka.input == config.kafka.input]
+    return "".join(map(_replay, inputs))
+
+
 def _replay(config: Config) -> str:
     """What a restart takes, of the policy of which it takes the most."""
-    policy = max(config.policies, key=lambda one: read_back(one) / one.interval)
+    taken = [one.home if isinstance(one, GroupPolicy) else one for one in config.policies]
+    policy = max(taken, key=lambda one: read_back(one) / one.interval)
     back = read_back(policy)
     readings = -(-back // policy.interval)
     seconds = readings * MANY // PLANNED
@@ -107,7 +113,16 @@ def _gateway(config: Config) -> None:
 
 
 def _topics(config: Config) -> None:
-    """Connection, login, rights, topics and their settings; whose ledger it is, and known ids."""
+    """Of each kind of work."""
+    for work, own in works(config).items():
+        _topics_of(own, judged=work is not Work.HOMES)
+
+
+def _topics_of(config: Config, *, judged: bool) -> None:
+    """Connection, login, rights, topics and their settings; whose ledger it is, and known ids.
+
+    A ledger that holds no accounts is `judged` by its owner alone, when the agent begins.
+    """
     from meteragent.kafka import ledger_topic, topics  # noqa: PLC0415 - aiokafka is slow to load
     from meteragent.kafka.clients import Clients  # noqa: PLC0415
 
@@ -117,6 +132,8 @@ def _topics(config: Config) -> None:
     told, warnings = asyncio.run(topics.lifetimes(clients))
     sys.stdout.writelines(f"{line}\n" for line in told)
     _warn(config.kafka.output, warnings)
+    if not judged:
+        return
     with suppress(KeyRefused):  # which is said already
         known = asyncio.run(ledger_topic.judged(config, config.agent.noise_key(), clients))
         if not config.agent.normalise_ids:

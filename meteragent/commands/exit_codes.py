@@ -15,8 +15,6 @@ from meteragent.errors import (
     ForeignCommit,
     InputDamaged,
     InvalidSetting,
-    JournalDamaged,
-    JournalLost,
     KeyRefused,
     LedgerDamaged,
     LedgerLost,
@@ -27,6 +25,7 @@ from meteragent.errors import (
     TopicReplaced,
     TopicsUnfit,
 )
+from meteragent.gateway.errors import JournalDamaged, JournalLost
 from meteragent.watch import trace
 
 

@@ -14,7 +14,7 @@ from meteragent.errors import ConfigRefused, InvalidSetting
 from meteragent.formats import fast
 from meteragent.kafka.loop import run_until_done
 from meteragent.watch import log, trace
-from meteragent.watch.looked import Looked
+from meteragent.watch.looked import GatewayDisk
 from meteragent.watch.metrics import Monitor
 from meteragent.watch.notify import reporting
 from meteragent.watch.status import OF_GATEWAYS, Status
@@ -40,7 +40,7 @@ def run(arguments: Namespace) -> Exit:
 
 def refuse_unfit(config: Config) -> None:
     """Refuse a configuration that is not for a gateway, and one that this machine cannot run."""
-    config.refuse_groups("on a gateway")
+    config.refuse_groups("is not released by a gateway", "leave it out")
     if not config.mqtt.topics:
         problem, instead = "is missing", 'write for example topics = ["tele/{meter}/SENSOR"]'
         raise ConfigRefused([InvalidSetting("mqtt.topics", problem, instead)])
@@ -58,7 +58,7 @@ async def _run(config: Config, *, accept_loss: bool) -> None:
     gateway = Gateway(config, config.agent.noise_key(), monitor.tell, accept_loss=accept_loss)
     monitor.watch(gateway)
     monitor.series.registry.register(
-        Looked(journal_bytes=lambda: gateway.journal_bytes, unsent=lambda: gateway.unsent)
+        GatewayDisk(journal_bytes=lambda: gateway.journal_bytes, unsent=lambda: gateway.unsent)
     )
     _log.info("gateway starts", version=__version__, records=f"read by {fast.way()}")
     ProcessCollector(registry=monitor.series.registry)

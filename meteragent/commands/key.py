@@ -10,6 +10,7 @@ from pathlib import Path
 from meteragent.commands.exit_codes import Exit
 from meteragent.config import keyfile, load
 from meteragent.config.secretfile import SecretFile
+from meteragent.config.works import OF_METERS
 from meteragent.errors import FileRefused, InvalidSetting
 from meteragent.files.ledger import SqliteLedger
 
@@ -44,7 +45,7 @@ def _adopt(arguments: Namespace) -> Exit:
         return Exit.OK
     if config is None:
         raise InvalidSetting("-c", "is missing", "name the configuration, or an SQLite --ledger")
-    config.refuse_groups()
+    config.refuse_groups(*OF_METERS)
     from meteragent.kafka.adopt import adopt  # noqa: PLC0415 - aiokafka takes its time to load
     from meteragent.kafka.clients import Clients  # noqa: PLC0415
 

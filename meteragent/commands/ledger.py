@@ -15,6 +15,7 @@ from decimal import Decimal
 from meteragent.commands.exit_codes import Exit
 from meteragent.commands.layout import Row, columns, table
 from meteragent.config import Config, load
+from meteragent.config.works import OF_METERS, Work, works
 from meteragent.errors import InvalidSetting, LedgerDamaged
 from meteragent.explain.accounts import (
     Account,
@@ -49,7 +50,7 @@ def _migrate(arguments: Namespace) -> Exit:
     from meteragent.kafka.migrate import migrate  # noqa: PLC0415
 
     config = load(arguments.config, os.environ)
-    config.refuse_groups()
+    config.refuse_groups(*OF_METERS)
     now, key = int(time.time() * 1000), config.agent.noise_key()
     clients = Clients(config.kafka)
     done = asyncio.run(migrate(config, key, clients, now, gather=arguments.gather))
@@ -103,7 +104,7 @@ def _accept_loss(arguments: Namespace) -> Exit:
     from meteragent.kafka.loss import accept_loss  # noqa: PLC0415
 
     config = load(arguments.config, os.environ)
-    config.refuse_groups()
+    config.refuse_groups(*OF_METERS)
     now, key = int(time.time() * 1000), config.agent.noise_key()
     clients = Clients(config.kafka)
     since = asyncio.run(accept_loss(config, key, clients, now, confirmed=arguments.yes))
@@ -139,8 +140,8 @@ def _kept(arguments: Namespace, meter: str | None = None) -> tuple[list[Shelf], 
         return shelves, kept.groups if of_groups else kept.accounts
     if config is None:
         raise InvalidSetting("-c", "is missing", "name the configuration, or an SQLite --ledger")
-    config.refuse_groups()
-    return _shelves(config), asyncio.run(_from_kafka(config, meter))
+    own = works(config)[Work.METERS if config.policy else Work.GROUPS]
+    return _shelves(config), asyncio.run(_from_kafka(own, meter))
 
 
 async def _from_kafka(config: Config, meter: str | None) -> dict[str, bytes]:

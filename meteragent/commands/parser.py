@@ -167,6 +167,11 @@ def _add_topics(commands: "_SubParsersAction[ArgumentParser]") -> None:
     make = topics.add_parser("create", help="make those that do not exist yet")
     _takes_config(make)
     _takes_topics(make)
+    members = topics.add_parser(
+        "members", help="say which homes are in which groups, as a CSV has it"
+    )
+    members.add_argument("groups", metavar="GROUPS", type=Path, help="the CSV, as of sanitize")
+    _takes_config(members)
 
 
 def _add_ledger(commands: "_SubParsersAction[ArgumentParser]") -> None:

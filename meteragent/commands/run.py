@@ -10,9 +10,10 @@ from prometheus_client import ProcessCollector
 from meteragent import __version__
 from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load
+from meteragent.config.works import works
 from meteragent.formats import fast
 from meteragent.formats.messages import message_decoder
-from meteragent.kafka.agent import Agent
+from meteragent.kafka.agents import Agents
 from meteragent.kafka.loop import run_until_done
 from meteragent.watch import log, trace
 from meteragent.watch.metrics import Monitor
@@ -30,7 +31,6 @@ of the processor, and finds none."""
 def run(arguments: Namespace) -> Exit:
     """Run the agent; SIGTERM drains it and ends with 0."""
     config = load(arguments.config, os.environ)
-    config.refuse_groups()
     message_decoder(config.mapping)  # or what only tables have is refused late
     log.configure(config.log.level, config.log.format, names=config.kafka.names)
     gc.set_threshold(*SELDOM)
@@ -51,14 +51,17 @@ def _report(error: Exception) -> Exit:
 
 async def _run(config: Config) -> None:
     """Show what there is from the first moment on: that Kafka is not there yet, for one."""
-    monitor = Monitor(config)
-    agent = Agent(config, config.agent.noise_key(), monitor.tell)
-    monitor.watch(agent)
+    monitors = {work: Monitor(own) for work, own in works(config).items()}
+    agents = Agents(config, config.agent.noise_key(), lambda work: monitors[work].tell)
+    for work, monitor in monitors.items():
+        monitor.watch(agents.of[work])
     _log.info("agent starts", version=__version__, records=f"read by {fast.way()}")
-    ProcessCollector(registry=monitor.series.registry)
-    status = Status(config, monitor, agent)
+    shown = monitors[agents.shown]
+    ProcessCollector(registry=shown.series.registry)
+    others = {work.value: one for work, one in monitors.items() if one is not shown}
+    status = Status(config, shown, agents, works=others)
     async with (
         serving(config.http, status.pages()),
-        reporting(os.environ, agent, lambda: str(status.state()["sentence"])),
+        reporting(os.environ, agents, lambda: str(status.state()["sentence"])),
     ):
-        await agent.run()
+        await agents.run()

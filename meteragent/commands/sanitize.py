@@ -68,17 +68,7 @@ def run(arguments: Namespace) -> Exit:
             say=_say,
             progress=progress,
         )
-        try:
-            job.run()
-        except (InputDamaged, InputReplaced):
-            progress.clear()
-            if job.totals != Totals():
-                _say(job.totals.words())
-            raise
-        except InvalidSetting as refused:
-            named = refused.field.startswith("input.") and written_as(arguments)
-            field = option_of(refused.field) if named else refused.field
-            raise InvalidSetting(field, refused.problem, refused.instead) from None
+        _do(job, arguments, progress)
     if output != arguments.output:
         _parquet().write(arguments.output, job.policies)
     hints = _hints(job.totals, by_meter=arguments.by_meter)
@@ -91,6 +81,21 @@ def run(arguments: Namespace) -> Exit:
     for line in (job.totals.words(), *hints, *sharing, *warnings):
         _say(line)
     return Exit.NOTHING if job.totals.found_nothing_since(job.known) else Exit.OK
+
+
+def _do(job: Job, arguments: Namespace, progress: Progress) -> None:
+    """Run it; where it is broken off, say what has become of the input so far."""
+    try:
+        job.run()
+    except (InputDamaged, InputReplaced):
+        progress.clear()
+        if job.totals != Totals():
+            _say(job.totals.words())
+        raise
+    except InvalidSetting as refused:
+        named = refused.field.startswith("input.") and written_as(arguments)
+        field = option_of(refused.field) if named else refused.field
+        raise InvalidSetting(field, refused.problem, refused.instead) from None
 
 
 def _is_of_groups(arguments: Namespace, config: Config) -> bool:

@@ -7,7 +7,15 @@ from typing import Literal
 from pydantic import model_validator
 
 from meteragent.config.budget import Budget, with_shares
-from meteragent.config.fields import BadSetting, Many, Power, SomeTime, refuse, setting
+from meteragent.config.fields import (
+    BadSetting,
+    Many,
+    Power,
+    SomeTime,
+    TopicName,
+    refuse,
+    setting,
+)
 from meteragent.config.policy import PolicySettings
 from meteragent.config.presets import filled
 from meteragent.errors import InvalidSetting
@@ -16,9 +24,7 @@ from meteragent.privacy.group import GroupPolicy, PerHome, pane_of
 from meteragent.privacy.members import Reserve
 from meteragent.stream.meters import longest_prefix
 
-NOT_OF_GROUPS = (
-    *("hop", "min_coverage", "fill", "fill_limit", "readings", "output", "pseudonyms"),
-)
+NOT_OF_GROUPS = (*("hop", "min_coverage", "fill", "fill_limit", "readings", "pseudonyms"),)
 """Settings of a policy that groups have not."""
 
 
@@ -31,8 +37,8 @@ class GroupSettings(PolicySettings):
     sum, `radius` is how far one *home* may be from another version of it, and one draw is for all
     homes: the error of a sum does not grow with their number. Presence is private: every window of
     a known group is released in time, whoever was heard, and a home that was not heard in a pane
-    counts with its last one of that window, or else with 0 W. `meteragent sanitize --groups` says
-    which homes are in which groups.
+    counts with its last one of that window, or else with 0 W. `kafka.groups`, or a file for
+    `meteragent sanitize --groups`, says which homes are in which groups.
     """
 
     preset: Literal["feeder", "feeder-15m"] | None = setting(  # type: ignore[assignment]
@@ -51,6 +57,11 @@ class GroupSettings(PolicySettings):
         "The highest reading of a home. As a `radius`, the whole range from `home_minimum` to here "
         "makes the promise ordinary differential privacy for a home, at the noise that this takes.",
         '"24kW"',
+    )
+    output: TopicName | None = setting(
+        "The topic for these releases; by default, `kafka.groups_output`.",
+        '"meter.feeders"',
+        default=None,
     )
     min_homes: Many = setting(
         "Groups of fewer members are withheld, for law and trust: the promise does not depend on "

@@ -161,6 +161,33 @@ class Kafka(Settings):
         "The policies behind the releases, once each, by the ids that releases name; compacted.",
         default="meter.policies",
     )
+    groups: TopicName = setting(
+        "Which homes are in which groups, where there is a [[group]]: a record of each home, keyed "
+        "by its meter, with all its groups; compacted.",
+        default="meter.groups",
+    )
+    groups_lead: SomeTime = setting(
+        "How long before a window begins everybody has to know who is in its group: a record of "
+        "`groups` that changes anything sooner is refused.",
+        default="1h",
+    )
+    groups_output: TopicName = setting(
+        "Releases of groups, keyed by group.", default="meter.groups.sanitized"
+    )
+    partials: TopicName = setting(
+        "What the partitions of `input` tell of their homes, for groups to be summed: exact sums, "
+        "as sensitive as the readings; for nobody but the agent.",
+        default="meter.partials",
+    )
+    homes_ledger: TopicName = setting(
+        "How far each partition of `input` has been told of for groups; compacted, with the "
+        "partitions of `input`.",
+        default="meter.ledger.homes",
+    )
+    groups_ledger: TopicName = setting(
+        "What each group has spent; compacted, with the partitions of `partials`.",
+        default="meter.ledger.groups",
+    )
     revision: Whole = setting(
         "Instances whose configuration was followed by another one leave, and do not come back by "
         "themselves; to go back to earlier settings on purpose, write another number here.",
@@ -192,6 +219,8 @@ class Kafka(Settings):
     security: Security = setting("", "[kafka.security]", default={})
     registry: Registry = setting("", "[kafka.registry]", default={})
     _outputs: tuple[str, ...] | None = PrivateAttr(default=None)
+    _settings: dict[str, str] = PrivateAttr(default={})
+    _beside: tuple[str, ...] = PrivateAttr(default=())
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -203,6 +232,42 @@ class Kafka(Settings):
         named = self.model_copy()
         named._outputs = tuple(dict.fromkeys(outputs))  # noqa: SLF001 - the same class
         return named
+
+    def of_homes(self) -> "Kafka":
+        """What those work with who tell of the homes of groups: nothing is released by them."""
+        own = {"group": f"{self.group}.homes", "ledger": self.homes_ledger}
+        other = self.model_copy(update=own).with_outputs(()).called_by(ledger="homes_ledger")
+        other._beside = ("groups", "partials")  # noqa: SLF001 - the same class
+        return other
+
+    def of_groups(self) -> "Kafka":
+        """What those work with who decide groups: their input is what the others tell."""
+        own = {
+            "group": f"{self.group}.groups",
+            "input": self.partials,
+            "ledger": self.groups_ledger,
+            "output": self.groups_output,
+            "partitioner": "murmur2",
+        }
+        called = {"input": "partials", "ledger": "groups_ledger", "output": "groups_output"}
+        other = self.model_copy(update=own).called_by(**called)
+        other._beside = ("groups",)  # noqa: SLF001 - the same class
+        return other
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """Setting -> topic: what is read or written besides what all work with."""
+        return {setting: getattr(self, setting) for setting in self._beside}
+
+    def called_by(self, **settings: str) -> "Kafka":
+        """The same, where topics are set by other settings than for meters: stream -> setting."""
+        other = self.model_copy()
+        other._settings = settings  # noqa: SLF001 - the same class
+        return other
+
+    def setting_of(self, stream: str) -> str:
+        """By which setting of ours the topic of a stream is set."""
+        return self._settings.get(stream, stream)
 
     @property
     def names(self) -> frozenset[str]:
@@ -233,4 +298,9 @@ class Kafka(Settings):
             "ledger": self.ledger,
             "rejected": self.rejected,
             "policies": self.policies,
+            "groups": self.groups,
+            "groups_output": self.groups_output,
+            "partials": self.partials,
+            "homes_ledger": self.homes_ledger,
+            "groups_ledger": self.groups_ledger,
         }

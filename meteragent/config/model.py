@@ -170,16 +170,21 @@ class Config(Settings):
         """The policies of groups, by the prefix of the groups that they are for."""
         return tuple(AssignedGroups(p.match, p.name, p.policy, p.tiers) for p in self.group)
 
+    def with_groups_for_meters(self, kafka: Kafka) -> "Config":
+        """The same for those who work on groups: all that is said of meters is said of these."""
+        other = self.model_copy(update={"policy": self.group, "kafka": kafka})
+        for known in ("assigned", "policies", "guarantees"):
+            other.__dict__.pop(known, None)
+        return other
+
     @property
     def reserve(self) -> Reserve:
         """What each home may lose to groups. Precondition: there is a `[[group]]`."""
         return reserve_of(self.budget, self.group)
 
-    def refuse_groups(self, where: str = "on Kafka") -> None:
-        """Refuse a `[[group]]` where groups are not released yet."""
+    def refuse_groups(self, problem: str, instead: str) -> None:
+        """Refuse a `[[group]]` where groups are not released, or not looked after."""
         if self.group:
-            problem = f"is not released {where}, only of files"
-            instead = "leave it out, and run `meteragent sanitize --groups`"
             raise ConfigRefused([InvalidSetting("group", problem, instead)])
 
     def refuse_tiers(self, where: str) -> None:

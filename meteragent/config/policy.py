@@ -26,7 +26,7 @@ from meteragent.config.fields import (
 from meteragent.config.presets import filled
 from meteragent.config.queries import Asked, AskedQuery, question_of
 from meteragent.config.tier import Tiers, called_alike, promised, tiers_of
-from meteragent.config.windows import lengths
+from meteragent.config.windows import lengths, refuse_half_a_fill
 from meteragent.errors import InvalidSetting
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.domain import Domain
@@ -189,7 +189,7 @@ class PolicySettings(Settings):
     tier: Tiers = setting("", "[[policy.tier]]", default=())
     pseudonyms: Flag = setting(
         "Whether releases, and their keys in Kafka, call meters by keyed pseudonyms, others for "
-        "each policy: so two audiences cannot join what they get by them. Accounts keep the ids.",
+        "each policy, so that two audiences cannot join them. Accounts keep the ids.",
         "true",
         default=False,
     )
@@ -229,10 +229,7 @@ class PolicySettings(Settings):
         told = promised(self.name, self.tier, self.tiers, self.radius)
         return Guarantee(self.name, self.policy, self.radius, self._beside, told)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _of_preset(cls, settings: object) -> object:
-        return filled(settings)
+    _of_preset = model_validator(mode="before")(filled)
 
     @model_validator(mode="after")
     def _makes_sense(self) -> "PolicySettings":
@@ -282,11 +279,7 @@ class PolicySettings(Settings):
         return per_watt("budget", self.budget, self.radius)
 
     def _fill(self) -> None:
-        """Refuse a way to fill slots without its limit, and the other way round."""
-        if self.fill and not self.fill_limit:
-            raise InvalidSetting("fill_limit", "is missing", 'write for example "15m"')
-        if self.fill_limit and not self.fill:
-            raise InvalidSetting("fill", "is missing", 'write "last", or leave out fill_limit')
+        refuse_half_a_fill(self.fill, self.fill_limit)
 
     def _coverage(self) -> Decimal:
         if self.min_coverage is not None:
@@ -310,8 +303,8 @@ class PolicySettings(Settings):
         """Refuse a budget that would never release anything."""
         terms = self.policy.terms
         first = terms.partial or self.noise == JOINT
-        asked = self.queries[:1] if first else self.queries
         if terms.least > terms.budget:
+            asked = self.queries[:1] if first else self.queries
             losses = (self._epsilon(a) * query(a.query).draws(self.policy.slots) for a in asked)
             enough = f'write at least "{sum(losses):f}"'
             raise InvalidSetting("budget", "does not cover one window", enough)

@@ -23,3 +23,11 @@ def lengths(
     if hop is not None:
         raise InvalidSetting("hop", f"is not for a {unit}, behind which comes the next one", LEAVE)
     return Calendar(unit, zone(timezone)).lengths(interval, offset)
+
+
+def refuse_half_a_fill(fill: str | None, limit: int | None) -> None:
+    """Refuse a way to fill slots without its limit, and the other way round."""
+    if fill and not limit:
+        raise InvalidSetting("fill_limit", "is missing", 'write for example "15m"')
+    if limit and not fill:
+        raise InvalidSetting("fill", "is missing", 'write "last", or leave out fill_limit')

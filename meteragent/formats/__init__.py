@@ -18,6 +18,7 @@ topics      topics of MQTT: which are read, which meter one names, where release
 csv_header, csv_beside, csv_rows    lines of CSV -> columns
 fast        the same, most of it by a wheel in Rust that is used where it is installed
 lines       blocks of lines -> columns, whatever the lines are
+member_records    records of who is in which group -> memberships
 encoder     releases -> JSON
 csv_encoder    releases -> CSV
 release_columns    which columns a table of releases has

@@ -12,7 +12,7 @@ from typing import Any
 
 from fastavro import schemaless_reader
 
-from meteragent.formats.avro_schema import BEHIND, Record
+from meteragent.formats.avro_schema import BEHIND, RecordSchema
 from meteragent.formats.json_one import LONGEST_RECORD, BadRecord
 from meteragent.stream.readings import Reason
 
@@ -26,7 +26,7 @@ _SAID = (str, bytes, int, float)
 class AvroBody:
     """Reads messages of one schema."""
 
-    def __init__(self, schema: Record) -> None:
+    def __init__(self, schema: RecordSchema) -> None:
         self._schema, self._together = schema
         self._is_plain = "logicalType" not in repr(schema)
 

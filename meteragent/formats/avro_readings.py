@@ -10,7 +10,7 @@ import numpy as np
 
 from meteragent.formats.avro import AvroBody
 from meteragent.formats.avro_columns import Column, Cursor, FieldReader, read, reader_of
-from meteragent.formats.avro_schema import Record
+from meteragent.formats.avro_schema import RecordSchema
 from meteragent.formats.decoder import DocumentDecoder
 from meteragent.formats.fast import merged
 from meteragent.formats.forms import MessageDecoder, Numbers, Payloads
@@ -33,7 +33,7 @@ _KINDS: Mapping[str, set[str]] = {
 _READING, _BLOCK = {"meter_id", "ts", "value"}, {"meter_id", "start", "interval_ms", "values"}
 
 
-def canonical(schema: Record) -> MessageDecoder:
+def canonical(schema: RecordSchema) -> MessageDecoder:
     """What reads canonical records of this schema: as soon as it can be done."""
     judge = DocumentDecoder(AvroBody(schema))
     fields = schema.fields

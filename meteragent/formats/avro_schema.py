@@ -33,7 +33,7 @@ BEHIND = b"\x9bmeteragt"
 _BEHIND = {"type": "fixed", "name": "Behind__", "size": len(BEHIND)}
 
 
-class Record(NamedTuple):
+class RecordSchema(NamedTuple):
     """How messages of a schema are read."""
 
     one: Parsed
@@ -46,7 +46,7 @@ class Record(NamedTuple):
         return {field["name"]: field["type"] for field in self.one["fields"]}
 
 
-def parsed(schema: Schema) -> Record:
+def parsed(schema: Schema) -> RecordSchema:
     """A record's schema, with those that it refers to. SchemaRefused: it is not read."""
     if schema.kind != "AVRO":
         raise SchemaRefused
@@ -58,7 +58,7 @@ def parsed(schema: Schema) -> Record:
         one = many = None
     if not isinstance(one, dict) or one.get("type") != "record":
         raise SchemaRefused
-    return Record(one, many)
+    return RecordSchema(one, many)
 
 
 def _both(schema: Schema) -> tuple[Any, Any]:

@@ -6,10 +6,10 @@ from itertools import groupby
 
 import numpy as np
 
-from meteragent.formats.mapped import message_decoder
 from meteragent.formats.mapped_one import is_meter
 from meteragent.formats.mapping import Mapping
-from meteragent.gateway.frames import Record, RecordKind
+from meteragent.formats.messages import message_decoder
+from meteragent.gateway.frames import JournalRecord, RecordKind
 from meteragent.stream.readings import Readings, Reason, Reject
 
 OF_TOPIC = "\0"
@@ -28,7 +28,9 @@ class Decoding:
             RecordKind.NAMED: message_decoder(named),
         }
 
-    def readings(self, first: int, records: Sequence[Record]) -> Iterator[Readings | Record]:
+    def readings(
+        self, first: int, records: Sequence[JournalRecord]
+    ) -> Iterator[Readings | JournalRecord]:
         """The columns of messages, and ticks as they are, in order."""
         numbered = enumerate(records, first)
         for kind, group in groupby(numbered, key=lambda pair: pair[1].kind):

@@ -37,7 +37,7 @@ class RecordKind(IntEnum):
     """Time has passed, up to here."""
 
 
-class Record(NamedTuple):
+class JournalRecord(NamedTuple):
     """One message, or that time has passed."""
 
     kind: RecordKind
@@ -52,7 +52,7 @@ class Frame(NamedTuple):
 
     first: int
     """The number of the first one."""
-    records: tuple[Record, ...]
+    records: tuple[JournalRecord, ...]
     end: int
     """Where in its segment the next batch begins."""
 
@@ -82,7 +82,7 @@ def read_header(segment: bytes) -> Header | None:
     return Header(*said) if magic == HEADER_MAGIC else None
 
 
-def batch(salt: bytes, first: int, records: Sequence[Record]) -> bytes:
+def batch(salt: bytes, first: int, records: Sequence[JournalRecord]) -> bytes:
     """A batch."""
     parts = [_FIRST.pack(first)]
     for kind, time, meter, message in records:
@@ -114,13 +114,15 @@ def follows(salt: bytes, segment: bytes, at: int) -> bool:
     return False
 
 
-def _records(body: bytes) -> list[Record]:
+def _records(body: bytes) -> list[JournalRecord]:
     found, at = [], _FIRST.size
     while at < len(body):
         kind, time, named, length = _RECORD.unpack_from(body, at)
         at += _RECORD.size
         meter = body[at : at + named].decode("utf-8", "surrogatepass")
-        found.append(Record(RecordKind(kind), time, meter, body[at + named : at + named + length]))
+        found.append(
+            JournalRecord(RecordKind(kind), time, meter, body[at + named : at + named + length])
+        )
         at += named + length
     return found
 

@@ -13,14 +13,15 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from meteragent.errors import FileRefused, JournalDamaged, JournalLost
+from meteragent.errors import FileRefused
 from meteragent.gateway.disk import Disk, GrowingFile
+from meteragent.gateway.errors import JournalDamaged, JournalLost
 from meteragent.gateway.frames import (
     HEADER_BYTES,
     SALT,
     Frame,
     Header,
-    Record,
+    JournalRecord,
     batch,
     follows,
     header,
@@ -109,7 +110,7 @@ class Journal:
             raise JournalLost(self._name, "ends before what the ledger has taken from it")
         self._file = self._disk.open(self._segments[-1].name)
 
-    def records(self, since: int) -> Iterator[tuple[int, Sequence[Record]]]:
+    def records(self, since: int) -> Iterator[tuple[int, Sequence[JournalRecord]]]:
         """All records from a number on, by batches: the number of the first, and they."""
         for segment in self._segments:
             for one in _batches(segment, self._disk.read(segment.name)):
@@ -117,11 +118,11 @@ class Journal:
                 if records := one.records[skipped:]:
                     yield one.first + skipped, records
 
-    def has_room(self, records: Sequence[Record]) -> bool:
+    def has_room(self, records: Sequence[JournalRecord]) -> bool:
         """Whether these would fit in."""
         return self.size + sum(len(r.message) + len(r.meter) for r in records) <= self._limit
 
-    def append(self, records: Sequence[Record]) -> int:
+    def append(self, records: Sequence[JournalRecord]) -> int:
         """Add these; answer with the number of the first one.
 
         Postcondition: they are on the disk. An exception leaves that open: nothing may be

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from meteragent.config import Config
-from meteragent.errors import JournalDamaged, JournalLost
 from meteragent.files.ledger import Resume, SqliteLedger
 from meteragent.formats.encoder import Encoder
 from meteragent.gateway import discovery
 from meteragent.gateway.decode import Decoding
-from meteragent.gateway.frames import SALT, Record, RecordKind
+from meteragent.gateway.errors import JournalDamaged, JournalLost
+from meteragent.gateway.frames import SALT, JournalRecord, RecordKind
 from meteragent.gateway.journal import Journal, refuse_full, refuse_ledger
 from meteragent.gateway.outbox import Outgoing
 from meteragent.privacy.entropy import NoiseKey
@@ -117,14 +117,14 @@ class Works:
 
     # In.
 
-    def record(self, topic: str, message: bytes, now: int) -> Record:
+    def record(self, topic: str, message: bytes, now: int) -> JournalRecord:
         """A message that came, as it is written down."""
         for pattern in self._patterns:
             if pattern.names_meter and pattern.matches(topic):
-                return Record(RecordKind.NAMED, now, pattern.meter(topic), message)
-        return Record(RecordKind.MESSAGE, now, "", message)
+                return JournalRecord(RecordKind.NAMED, now, pattern.meter(topic), message)
+        return JournalRecord(RecordKind.MESSAGE, now, "", message)
 
-    def write(self, records: Sequence[Record]) -> int:
+    def write(self, records: Sequence[JournalRecord]) -> int:
         """Write messages down; answer with the number of the first.
 
         Postcondition: they are on the disk, and may be acknowledged. FileRefused: there is no
@@ -137,7 +137,7 @@ class Works:
                 raise refuse_full(str(mqtt.journal), mqtt.journal_limit)
         return self.journal.append(records)
 
-    def feed(self, first: int, records: Sequence[Record]) -> None:
+    def feed(self, first: int, records: Sequence[JournalRecord]) -> None:
         """Take in what was written."""
         for one in self._decoding.readings(first, records):
             if isinstance(one, Readings):
@@ -152,7 +152,7 @@ class Works:
         It is written down first: what is read again then closes the same windows in the same place.
         """
         if self.pipeline.due(now):
-            tick = [Record(RecordKind.TICK, now)]
+            tick = [JournalRecord(RecordKind.TICK, now)]
             self.feed(self.journal.append(tick), tick)
 
     def _collect(self, steps: Iterable[Step]) -> None:
@@ -182,7 +182,9 @@ class Works:
     def _count(self, records: int) -> None:
         counts = self.pipeline.counted()
         tally, reasons = counts.tally, Counter(reject.reason for reject in counts.rejects)
-        taken = BatchTaken(HERE, records, tally.accepted, tally.late, tally.duplicate, reasons)
+        taken = BatchTaken(
+            HERE, records, tally.accepted, tally.late, tally.duplicate, tally.unpaired, reasons
+        )
         self._tell(taken)
 
     # Out.

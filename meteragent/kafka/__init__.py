@@ -3,6 +3,8 @@
 clients     how to connect, and how to let go: handed in, as is the clock
 topics, fitness, rights    what must exist in Kafka, how, and be allowed: made, and checked
 assignor    who gets which partition
+memberships    who is in which group, read from its topic
+work, preparing    what differs from one kind of work to another, and has to be known before
 handover    what workers share, and what each of them builds up
 fetch, unpack    the input as batches of bytes, and what they hold as columns
 registry, schemas, subjects    a schema registry: asked, waited for, told what releases are
@@ -16,7 +18,7 @@ clock       the brokers' time, by which windows close, beside this machine's
 worker      one partition: commands in, events out
 liveness    whether the brokers answer, and how much is left to read
 group       the consumer: membership, polling, back-pressure
-loop, agent    start when Kafka is there, run, drain on a signal, end in time
+loop, agent, agents    start when Kafka is there, run, drain on a signal, end in time
 ledger_topic, peek    accounts, and first readings, for somebody who only looks
 alone, settle, migrate    at work while no agent is: accounts move to other partitions
 adopt, loss    a key that was replaced, a ledger that was lost: going on after it

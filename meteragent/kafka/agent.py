@@ -16,7 +16,9 @@ from meteragent.kafka import fitness, topics
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.group import Group
 from meteragent.kafka.loop import LAST_RETRY_SECONDS, Clock, back_off, unless
+from meteragent.kafka.memberships import MembersChanged
 from meteragent.kafka.ownership import Ownership, bonds
+from meteragent.kafka.preparing import Prepare, Prepared, nothing
 from meteragent.kafka.subjects import release_encoder
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Pipeline
@@ -41,7 +43,11 @@ class Agent:
         clients: Clients | None = None,
         clock: Clock = time.monotonic,
         wall: Clock = time.time,
+        prepare: Prepare = nothing,
     ) -> None:
+        """`prepare` learns what its work has to know before it begins."""
+        self._prepare_work = prepare
+        self._prepared = Prepared()
         self._config = config
         self._key = key
         self._tell = tell
@@ -61,19 +67,25 @@ class Agent:
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.add_signal_handler(number, self.stop)
-        failures = 0
         try:
-            while not self._stopping.is_set():
-                begun = self._now()
-                try:
-                    await self._run_once()
-                except (KafkaError, OSError, MeterAgentError, TimeoutError) as error:
-                    lasted = self._now() - begun > LAST_RETRY_SECONDS
-                    failures = 1 if lasted else failures + 1
-                    await self._wait(error, failures)
+            await self.work()
         finally:
             for number in SIGNALS:
                 loop.remove_signal_handler(number)
+
+    async def work(self) -> None:
+        """The same, where others heed the signals."""
+        failures = 0
+        while not self._stopping.is_set():
+            begun = self._now()
+            try:
+                await self._run_once()
+            except MembersChanged:
+                continue
+            except (KafkaError, OSError, MeterAgentError, TimeoutError) as error:
+                lasted = self._now() - begun > LAST_RETRY_SECONDS
+                failures = 1 if lasted else failures + 1
+                await self._wait(error, failures)
 
     def stop(self) -> None:
         """Commit what there is, and end."""
@@ -150,6 +162,7 @@ class Agent:
             owner=self._ownership,
             lasting=self._lasting,
             encoder=self._encoder,
+            prepared=self._prepared,
         )
         try:
             await self.group.run()
@@ -164,6 +177,7 @@ class Agent:
             self._lasting = fitness.lasting(self._config.kafka, described)
             found = await bonds(admin, self._config, partitions)
             self._ownership.refuse_others(self._ownership.claim(partitions), found.values())
+            self._prepared = await self._prepare_work(admin, self._clients)
         async with asyncio.timeout(self._config.kafka.request_timeout / 1000):
             await self._publish_policies()
         self._encoder = await release_encoder(self._config)

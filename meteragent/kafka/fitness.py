@@ -38,16 +38,26 @@ class Topic:
 
 def problems(config: Config, topics: Mapping[str, Topic]) -> list[str]:
     """Everything that is wrong with topics."""
-    return [
-        *missing(config.kafka, topics),
+    found = [
         *_partitions(config.kafka, topics),
         *_settings(config, topics),
         *_stamped_by_senders(config.kafka, topics),
     ]
+    return [*missing(config.kafka, topics), *(_as_set(config.kafka, one) for one in found)]
+
+
+def _as_set(kafka: Kafka, problem: str) -> str:
+    """A problem under the name of the setting that the topic is set by."""
+    stream, _, rest = problem.removeprefix("kafka.").partition(":")
+    return f"kafka.{kafka.setting_of(stream)}:{rest}"
 
 
 def missing(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
     """Those that do not exist."""
+    return [_as_set(kafka, problem) for problem in _missing(kafka, topics)]
+
+
+def _missing(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
     return [
         f"kafka.{stream}: topic {name} does not exist; run `meteragent topics create`"
         for stream, name in (
@@ -56,6 +66,7 @@ def missing(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
             ("ledger", kafka.ledger),
             ("rejected", kafka.rejected),
             ("policies", kafka.policies),
+            *kafka.beside.items(),
         )
         if name not in topics
     ]
@@ -84,7 +95,11 @@ def _partitions(kafka: Kafka, topics: Mapping[str, Topic]) -> list[str]:
 def _settings(config: Config, topics: Mapping[str, Topic]) -> list[str]:
     kafka = config.kafka
     problems = []
-    for stream, name in (("ledger", kafka.ledger), ("policies", kafka.policies)):
+    for stream, name in (
+        ("ledger", kafka.ledger),
+        ("policies", kafka.policies),
+        *((setting, topic) for setting, topic in kafka.beside.items() if setting == "groups"),
+    ):
         policy = topics[name].settings.get("cleanup.policy") if name in topics else None
         if policy not in {None, "compact"}:
             problems.append(

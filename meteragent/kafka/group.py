@@ -1,7 +1,7 @@
 """The consumer of an agent: membership, polling, back-pressure, and who is caught up."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition
 
@@ -15,6 +15,7 @@ from meteragent.kafka.clock import BrokersClock
 from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.liveness import Liveness
 from meteragent.kafka.loop import Clock, unless
+from meteragent.kafka.preparing import Prepared
 from meteragent.kafka.worker import Worker
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.partition import Event
@@ -44,6 +45,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         owner: ownership.Ownership,
         lasting: Mapping[str, int],
         encoder: ReleaseEncoder,
+        prepared: Prepared = Prepared(),  # noqa: B008 - nobody changes it
     ) -> None:
         self._config = config
         self._partitions = partitions
@@ -81,7 +83,9 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             lasting,
             wall,
             encoder,
+            work=prepared.kind,
         )
+        self._watch = prepared.watch
         self.liveness = Liveness(self._consumer, clients, clock)
         self.clock = BrokersClock(config, tell, clients, clock, wall)
         self._beside: list[asyncio.Task[None]] = []
@@ -112,6 +116,8 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
                 asyncio.create_task(self.clock.run(self.workers.keys, self._fail)),
                 asyncio.create_task(ownership.watch(self._look_around, self._fail)),
             ]
+            if self._watch is not None:
+                self._beside.append(asyncio.create_task(self._heed(self._watch())))
             await self._poll()
         finally:
             for task in self._beside:
@@ -155,6 +161,10 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             self._take_over(sorted(assigned))
         except Exception as error:  # noqa: BLE001 - told by `run`
             self._fail(error)
+
+    async def _heed(self, watched: Awaitable[Exception]) -> None:
+        """Begin anew, when what was known before has changed."""
+        self._fail(await watched)
 
     def _fail(self, error: Exception) -> None:
         self._failure = error

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import cast
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
@@ -11,7 +12,6 @@ from aiokafka.admin import AIOKafkaAdminClient
 from meteragent.config import Config
 from meteragent.formats.encoder import Encoder
 from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
-from meteragent.formats.messages import message_decoder
 from meteragent.formats.registered import RegisteredDecoder
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.intake import Intake
@@ -21,7 +21,7 @@ from meteragent.kafka.owner import Bond, Claim
 from meteragent.kafka.ownership import Ownership
 from meteragent.kafka.registry import RegistryClient
 from meteragent.kafka.schemas import Schemas
-from meteragent.kafka.unpack import Unpacker
+from meteragent.kafka.work import KindOfWork, MeterWork
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.homes import Homes
 from meteragent.stream.meters import normal
@@ -49,11 +49,14 @@ class Shared:
     """Output -> for how many milliseconds it keeps releases, where it does not for ever."""
     wall: Clock = time.time
     encoder: ReleaseEncoder = field(default_factory=Encoder)
+    work: KindOfWork | None = None
+    """What is done with the input, if it is not that meters are released."""
 
-    @cached_property
+    @property
     def decoder(self) -> MessageDecoder:
-        """What reads messages, as the configuration's input says."""
-        return message_decoder(self.config.mapping)
+        """What reads messages. Precondition: the input is that of meters."""
+        assert isinstance(self.kind, MeterWork)  # noqa: S101 - nobody else reads any
+        return self.kind.decoder
 
     @cached_property
     def schemas(self) -> Schemas:
@@ -78,18 +81,14 @@ class Shared:
         """The partition of the meter that an account is of."""
         return self.homes.of(normal(account) if self.config.agent.normalise_ids else account)
 
+    @cached_property
+    def kind(self) -> KindOfWork:
+        """What is done with the input: meters are released, where nothing else was handed in."""
+        return self.work or MeterWork(self.config, self.key, self.homes)
+
     def pipeline(self, partition: int, start: Position) -> Pipeline:
         """A pipeline that goes on from there; its accounts are still to be restored."""
-        agent = self.config.agent
-        return Pipeline(
-            self.config.assigned,
-            self.key,
-            max_skew=agent.max_skew,
-            max_meters=agent.max_meters,
-            normalise_ids=agent.normalise_ids,
-            at_home=lambda meter: self.homes.of(meter) == partition,
-            start=start,
-        )
+        return cast("Pipeline", self.kind.pipeline(partition, start))  # asked for no more than that
 
     def outlived(self, outbox: Outbox) -> int:
         """How many releases are older than their topic keeps any, and so deleted at once."""
@@ -97,8 +96,9 @@ class Shared:
 
     def intake(self, source: TopicPartition, pipeline: Pipeline) -> Intake:
         """What takes records of a partition in, for a pipeline that is restored."""
-        unpacker = Unpacker(self.decoder)  # of its own, as it remembers the ids of its meters
-        return Intake(source, pipeline, unpacker, self.encoder, self.config.outputs, self.tell)
+        unpacker, silent = self.kind.unpacker(), self.kind.silent
+        outputs, encoder = self.config.outputs, self.encoder
+        return Intake(source, pipeline, unpacker, encoder, outputs, self.tell, silent)
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import partial
 
 from aiokafka import TopicPartition
@@ -11,8 +11,9 @@ from meteragent.formats.encoder import reject_document
 from meteragent.formats.forms import ReleaseEncoder
 from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.outbox import Headers, Outbox, Record, headers_of
-from meteragent.kafka.unpack import Unpacker
+from meteragent.kafka.work import Unpacks
 from meteragent.stream.pipeline import Pipeline, Position
+from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Document, Step, stages
 from meteragent.watch.decided import Verdicts
 from meteragent.watch.events import BatchTaken, Listener
@@ -35,12 +36,17 @@ class Intake:
         self,
         source: TopicPartition,
         pipeline: Pipeline,
-        unpacker: Unpacker,
+        unpacker: Unpacks,
         encoder: ReleaseEncoder,
         outputs: Mapping[str, str],
         tell: Listener,
+        silent: Container[Reason] = (),
     ) -> None:
-        """Prepare; `outputs` says to which topic releases of a policy go, by its name."""
+        """Prepare; `outputs` says to which topic releases of a policy go, by its name.
+
+        For these reasons rejects are counted, and no document says so: others write it.
+        """
+        self._silent = silent
         self.pipeline = pipeline
         self.next = pipeline.position().offset
         """The record that it is to be fed next."""
@@ -140,6 +146,8 @@ class Intake:
                     documents += step.written(self._encoder.encode)
                     self._headers[step.name] = headers_of(step.releases.policy)
                     self._outbox.accounts.update(step.accounts)
+                    self._outbox.accounts.update(step.homes)
+                    self._outbox.tell(step.told)
                     decided.add(step)
                     await asyncio.sleep(0)
                 for event in decided.events():
@@ -163,6 +171,7 @@ class Intake:
         self._outbox.rejects += [
             Record(b"", reject_document(self._source.topic, self._source.partition, reject))
             for reject in counts.rejects
+            if reject.reason not in self._silent
         ]
         self._tell(
             BatchTaken(

@@ -18,7 +18,6 @@ from meteragent.kafka.clients import Clients
 from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.owner import OWNER, Generation, bond
 from meteragent.kafka.ownership import refuse_lost, refuse_other_key, unreadable
-from meteragent.kafka.unpack import Unpacker
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Position
 
@@ -75,7 +74,7 @@ def _is_lost(one: Held) -> bool:
 async def _last_released(one: Held, now: int) -> int:
     """No window that ends later was released before the loss."""
     pipeline = one.shared.pipeline(one.source.partition, one.position)
-    unpacker = Unpacker(one.shared.decoder)
+    unpacker = one.shared.kind.unpacker()
     async for fetched in one.fetched(one.position.processed):
         readings = unpacker.columns(fetched)
         for _ in pipeline.feed(readings) if readings else ():

@@ -46,9 +46,17 @@ class Outbox:
     rejects: list[Record] = field(default_factory=list)
     reserved: dict[bytes, bytes | None] = field(default_factory=dict)
     """Of the ledger too: what is no account, or none any more."""
+    told: dict[int, list[Record]] = field(default_factory=dict)
+    """Partition of sums -> what those are told who decide its groups."""
 
     def __len__(self) -> int:
-        return self.released + len(self.rejects) + len(self.reserved)
+        told = sum(map(len, self.told.values()))
+        return self.released + len(self.rejects) + len(self.reserved) + told
+
+    def tell(self, told: list[tuple[int, bytes]]) -> None:
+        """Add what is told to these partitions of sums."""
+        for partition, record in told:
+            self.told.setdefault(partition, []).append(Record(b"", record))
 
     @property
     def released(self) -> int:
@@ -103,6 +111,8 @@ async def send_all(
         entered = len(futures)
         for topic, records in (*outbox.releases.items(), (kafka.rejected, outbox.rejects)):
             futures += await send(producer, topic, source.partition, records)
+        for partition, records in outbox.told.items():
+            futures += await send(producer, kafka.partials, partition, records)
         if entered:
             first, *_ = await asyncio.gather(*futures[:entered])
             if 0 <= first.offset < bond.end:  # it is not said of what the brokers had already

@@ -73,8 +73,10 @@ async def refuse_missing(clients: Clients, admin: AIOKafkaAdminClient) -> None:
 
 def _needed(kafka: Kafka) -> dict[Right, None]:
     """What `run` does with topics, in the order in which it is told."""
-    read = (kafka.input, kafka.ledger)
-    write = (*kafka.outputs, kafka.ledger, kafka.rejected, kafka.policies)
+    members = (topic for setting, topic in kafka.beside.items() if setting == "groups")
+    partials = (topic for setting, topic in kafka.beside.items() if setting == "partials")
+    read = (kafka.input, kafka.ledger, *members)
+    write = (*kafka.outputs, kafka.ledger, kafka.rejected, kafka.policies, *partials)
     return dict.fromkeys(
         (
             *(Right(DESCRIBE_CONFIGS, "topic", name) for name in (*read, *write)),

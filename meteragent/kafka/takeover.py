@@ -16,6 +16,7 @@ from meteragent.kafka import restore
 from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.owner import OWNER, bond
 from meteragent.kafka.ownership import damaged
+from meteragent.kafka.work import known
 from meteragent.stream.homes import Homes, fitting
 from meteragent.stream.meters import longest_prefix, normal
 
@@ -47,7 +48,7 @@ async def take_over(shared: Shared, source: TopicPartition, into: Handover) -> R
         await asyncio.to_thread(
             refuse_astray, shared.config, partition, shared.partitions, kept.accounts
         )
-        await asyncio.to_thread(pipeline.restore, kept.accounts)
+        await asyncio.to_thread(pipeline.restore, known(kept))
     except LedgerDamaged as error:
         raise damaged(kafka.ledger, partition, str(error)) from error
     into.committed = position

@@ -6,7 +6,7 @@ the same number, so that one transaction is about one partition everywhere.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
@@ -36,6 +36,9 @@ LEDGER = {
     STAMPED_BY: BROKERS,
     "segment.ms": "3600000",  # the one at work is not compacted, and agents ask for the time in it
 }
+
+MEMBERS = {**COMPACTED, STAMPED_BY: BROKERS}
+"""When a record was written is the brokers' word: what it changes must begin a lead later."""
 
 
 @asynccontextmanager
@@ -81,6 +84,7 @@ async def create(config: Config, clients: Clients, partitions: int, replication:
         NewTopic(kafka.ledger, partitions, replication, topic_configs=LEDGER),
         NewTopic(kafka.rejected, partitions, replication),
         NewTopic(kafka.policies, 1, replication, topic_configs=COMPACTED),
+        *_beside(kafka, partitions, replication, input_settings),
     ]
     async with admin(clients) as client:
         await _refuse_lost(client, kafka, await describe(client, kafka))
@@ -90,6 +94,16 @@ async def create(config: Config, clients: Clients, partitions: int, replication:
                 break
             await asyncio.sleep(0.1)  # brokers learn of new topics one after the other
     return made
+
+
+def _beside(
+    kafka: Kafka, partitions: int, replication: int, settings: dict[str, str]
+) -> Iterator[NewTopic]:
+    """What is read or written besides, by those who work on groups."""
+    if "groups" in kafka.beside:
+        yield NewTopic(kafka.groups, 1, replication, topic_configs=MEMBERS)
+    if "partials" in kafka.beside:
+        yield NewTopic(kafka.partials, partitions, replication, topic_configs=settings)
 
 
 async def _create(client: AIOKafkaAdminClient, kafka: Kafka, topic: NewTopic) -> bool:
@@ -138,6 +152,15 @@ async def refuse_missing(client: AIOKafkaAdminClient, kafka: Kafka) -> None:
         raise TopicsUnfit(missing)
 
 
+async def refuse_no_members(config: Config, clients: Clients) -> None:
+    """Refuse to go on where there is no topic that says who is in which group."""
+    async with admin(clients) as client:
+        [described] = await client.describe_topics([config.kafka.groups])
+    if described["error_code"]:
+        problem = f"kafka.groups: topic {config.kafka.groups} does not exist; run "
+        raise TopicsUnfit([f"{problem}`meteragent topics create`"])
+
+
 def partitions_of_input(kafka: Kafka, topics: Mapping[str, Topic]) -> int:
     """How many it has."""
     if kafka.input not in topics:
@@ -168,6 +191,7 @@ async def refuse_unfit(config: Config, clients: Clients) -> int:
 async def describe(client: AIOKafkaAdminClient, kafka: Kafka) -> dict[str, Topic]:
     """The topics of the configuration, as far as they exist."""
     names = [kafka.input, *kafka.outputs, kafka.ledger, kafka.rejected, kafka.policies]
+    names += kafka.beside.values()
     described = await client.describe_topics(names)
     partitions = {}
     for topic in described:

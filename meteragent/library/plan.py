@@ -76,7 +76,10 @@ def policy(preset: str | None = None, /, **settings: Any) -> PolicyPlan:  # noqa
 def policies(file: str | Path) -> PolicyPlan:
     """What an `agent.toml` releases: all of its policies, and its key."""
     config = load(Path(file), os.environ)
-    config.refuse_groups("by the library")
+    config.refuse_groups(
+        "is not released by the library, only of files and on Kafka",
+        "leave it out, and run `meteragent sanitize --groups`",
+    )
     config.refuse_tiers("by the library")
     return PolicyPlan(config)
 

@@ -18,6 +18,7 @@ last_readings    what fills the slots behind a pane
 kept, kept_hours    what is kept of windows that are not over; of some hours of them
 fold        panes into the windows that they are parts of
 part_fold   averages of parts into windows
+losses      windows of which a part was lost
 folds       all that is kept of open windows, and which of them are over
 completed   all that is asked about windows that are over
 fold_record    windows that are not over as bytes, and back
@@ -35,5 +36,11 @@ home_panes  the panes of homes, and their sums
 groups      groups as meters: their accounts, windows, releases
 group_homes    the homes of groups, and which sums are which groups'
 group_pipeline    readings of homes in, releases of their groups out
+roster      in which partitions members are
+partial     what a partition tells of one pane, as bytes
+partial_homes    the homes of one partition, and what they add to sums
+home_pipeline    readings of homes of one partition in, what they add to groups out
+totals      what partitions tell of panes, added up
+total_pipeline    what partitions tell in, releases of groups out
 partition   what happens to a partition, and what is then to be done, as a table
 """

@@ -16,12 +16,12 @@ from meteragent.stream.completed import completed
 from meteragent.stream.folds import Contents, Decided, some_of
 from meteragent.stream.meters import Assigned
 from meteragent.stream.releases import Releases, Withheld
-from meteragent.stream.written import Written
+from meteragent.stream.written import WrittenDown
 
 _COLUMNS = 4  # of a meter besides its slots and buckets: head, spent, released_until, next
 
 
-class Branch(Written):
+class Branch(WrittenDown):
     """Closes windows of its meters, pays for them, and releases what is paid for."""
 
     kind = METER

@@ -1,6 +1,6 @@
 """The homes of groups: a row for each that was heard, and which sums are which groups'."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +20,19 @@ from meteragent.stream.releases import Step
 from meteragent.stream.rolls import Rolls
 
 
+def with_members(
+    assigned: Sequence[AssignedGroups], members: Iterable[Membership]
+) -> list[tuple[list[AssignedGroups], list[Membership]]]:
+    """The policies of each prefix, and who is in the groups that they are for."""
+    policies = by_prefix(assigned)
+    prefixes = [its[0].prefix for its in policies]
+    found: list[list[Membership]] = [[] for _ in policies]
+    for member in members:
+        if (nth := longest_prefix(prefixes, member.group)) is not None:
+            found[nth].append(member)
+    return [*zip(policies, found, strict=True)]
+
+
 class GroupHomes:
     """What every policy of groups keeps of homes, and the groups of each prefix."""
 
@@ -32,15 +45,9 @@ class GroupHomes:
         self.places = {name: at for at, name in enumerate(self._names)}
         self._homes = np.empty(0, dtype=np.int64)
         """homes[row]: which home it is."""
-        policies = by_prefix(assigned)
-        prefixes = [its[0].prefix for its in policies]
-        rolls: list[list[Membership]] = [[] for _ in policies]
-        for member in members:
-            if (nth := longest_prefix(prefixes, member.group)) is not None:
-                rolls[nth].append(member)
         self.groups = [
             Groups(its, key, Rolls(roll, self.places))
-            for its, roll in zip(policies, rolls, strict=True)
+            for its, roll in with_members(assigned, members)
         ]
         self._ways = [
             (HomePanes(one.policy, groups.rolls), groups, nth)

@@ -28,8 +28,6 @@ MOST_HOMES = 2**40
 class GroupPipeline(Pipeline):
     """The windows and accounts of groups, of which all homes are in one partition or file."""
 
-    elsewhere = Reason.NO_GROUP
-
     def __init__(
         self,
         assigned: Sequence[AssignedGroups],
@@ -48,9 +46,11 @@ class GroupPipeline(Pipeline):
             max_skew=max_skew,
             max_meters=MOST_HOMES,
             normalise_ids=normalise_ids,
-            at_home=self._homes.places.__contains__,
             start=start,
         )
+
+    def _astray(self, meter: str) -> Reason | None:
+        return None if meter in self._homes.places else Reason.NO_GROUP
 
     def _housed(self, assigned: Sequence[Assigned], key: NoiseKey) -> list[GroupHomes]:
         del assigned, key

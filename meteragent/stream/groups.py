@@ -22,6 +22,7 @@ from meteragent.stream.cohort import Cohort
 from meteragent.stream.folds import Contents, Decided
 from meteragent.stream.home_panes import PaneSum
 from meteragent.stream.meters import AssignedGroups
+from meteragent.stream.order import NEVER as NOT_KNOWN
 from meteragent.stream.order import Course, Timing
 from meteragent.stream.releases import Releases, Step, Withheld
 from meteragent.stream.rolls import Rolls
@@ -37,6 +38,8 @@ class Groups:
         """groups[row]: which group it is."""
         self._begun = [np.empty(0, dtype=np.bool_) for _ in assigned]
         """begun[policy][row]: whether a pane was summed in which one of its homes was heard."""
+        self._lost: dict[int, int] = {}
+        """Policy -> up to when something is lost of all groups."""
         self.cohort = Cohort(assigned, key, partial(GroupBranch, homes_of=self._homes_of))
 
     def _homes_of(self, rows: Integers, starts: Integers) -> Integers:
@@ -78,10 +81,26 @@ class Groups:
         closed = _closed(self.assigned[nth].policy, told, rows, self._groups[rows], begin, course)
         return self.cohort.decide(self.cohort.branches[nth], closed)
 
+    def lose(self, nth: int, pane: int) -> None:
+        """Something of a pane is lost: all windows that it is of are withheld, and said to be."""
+        self._lost[nth] = int(self.assigned[nth].policy.panes.end(pane))
+        self._heed_lost(np.arange(len(self._groups)))
+
+    def _heed_lost(self, rows: Integers) -> None:
+        for nth, until in self._lost.items():
+            losses = self.cohort.branches[nth].folds.losses
+            losses.lose(rows, np.full(len(rows), NOT_KNOWN), np.full(len(rows), until))
+
+    def nothing(self, nth: int) -> Step:
+        """What is decided where nothing is."""
+        branch, none = self.cohort.branches[nth], np.empty(0, dtype=np.int64)
+        return Step(branch.name, branch.nothing, [], none, none)
+
     def _know(self, groups: list[int]) -> None:
         self._groups = np.append(self._groups, np.array(groups, dtype=np.int64))
         new = np.zeros(len(groups), dtype=np.bool_)
         self._begun = [np.append(begun, new) for begun in self._begun]
+        self._heed_lost(np.arange(len(self._groups) - len(groups), len(self._groups)))
 
 
 def _closed(
@@ -122,6 +141,12 @@ class GroupBranch(Branch):
         self._least = assigned.policy.homes.least
         self._layers = assigned.policy.layers
         self._homes_of = homes_of
+
+    @property
+    def nothing(self) -> Releases:
+        """No window at all."""
+        nothing = super().nothing
+        return replace(nothing, homes=nothing.starts)
 
     def fold(self, closed: Closed) -> Decided:
         """Fold panes into their windows; answer those that are over, and that anybody is in."""

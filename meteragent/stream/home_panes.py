@@ -34,6 +34,8 @@ class PaneSum(NamedTuple):
     """sums[group, column]: of the levels of its members, and of each layer that is asked for."""
     heard: Mask
     """Of which groups a member was heard."""
+    so_far: Mask
+    """The same of all panes of the window up to this one."""
     roll: Roll
     homes: Integers
     """Who was heard."""
@@ -75,7 +77,7 @@ class HomePanes:
 
         Precondition: so has the store.
         """
-        reached = int(self.policy.panes.first_open(clock - self.policy.grace - self.policy.idle))
+        reached = self.reached(clock)
         waiting = np.concatenate([np.empty((0, 3), dtype=np.int64), *self._waiting])
         waiting = waiting[np.argsort(waiting[:, 1], kind="stable")]
         if self.done == UNKNOWN and len(waiting):
@@ -88,6 +90,16 @@ class HomePanes:
             self.done = begin + nth + 1
         self._waiting = [waiting[cuts[-1] :]]
 
+    def begin(self, clock: int) -> None:
+        """Sum from the last pane on that such a clock has closed, if none was heard before it."""
+        if self.done == UNKNOWN:
+            heard = [int(its[:, 1].min()) for its in self._waiting if len(its)]
+            self.done = min([self.reached(clock) - 1, *heard])
+
+    def reached(self, clock: int) -> int:
+        """The first pane that such a clock leaves open."""
+        return int(self.policy.panes.first_open(clock - self.policy.grace - self.policy.idle))
+
     def _sum(self, pane: int, homes: Integers, levels: Integers) -> PaneSum:
         windows, panes = self._group.windows, self._group.panes
         start = int(windows.start(windows.newest(panes.start(pane))))
@@ -96,12 +108,13 @@ class HomePanes:
         now[homes] = levels
         last = np.where(self._last["pane"] >= first, self._last["level"], ABSENT)
         count = len(self._rolls.groups)
-        there = heard(now, roll.homes, roll.groups, count)
+        own = np.where(now == ABSENT, last, now)
+        there, so_far = (heard(one, roll.homes, roll.groups, count) for one in (now, own))
         filled = without_gaps(now, last, self._group.rest)
         columns = self._group.columns(filled)
         sums = np.stack([added_up(one, roll.homes, roll.groups, count) for one in columns], axis=1)
         self._last["pane"][homes], self._last["level"][homes] = pane, levels
-        return PaneSum(pane, first, sums, there, roll, homes)
+        return PaneSum(pane, first, sums, there, so_far, roll, homes)
 
     @property
     def left_behind(self) -> int:

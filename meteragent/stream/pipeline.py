@@ -29,6 +29,7 @@ from meteragent.stream.readings import Readings, Reason
 from meteragent.stream.records import Records
 from meteragent.stream.releases import Step
 from meteragent.stream.residents import Residents
+from meteragent.stream.totals import PaneTotals
 from meteragent.stream.trail import Trail
 
 __all__ = ["DAWN", "START", "Assigned", "Counts", "Holding", "Pipeline", "Position"]
@@ -44,8 +45,8 @@ _Of = tuple[Housing[Any], Closing, Records]
 class Pipeline:
     """The windows and accounts of one partition's meters."""
 
-    elsewhere = Reason.WRONG_PARTITION
-    """Why readings are rejected that are not to come here."""
+    totals: Sequence[PaneTotals] = ()
+    """What it adds up of what others tell: nothing."""
 
     def __init__(
         self,
@@ -63,9 +64,9 @@ class Pipeline:
         self._places = {branch: place for place, (_, branch) in enumerate(self._branches())}
         self._presence_is_public = all(a.policy.presence == "public" for a in assigned)
         self._max_skew = max_skew
-        self._residents = Residents(
-            self._cohorts, normal if normalise_ids else str, max_meters, at_home, self.elsewhere
-        )
+        self._at_home = at_home
+        name = normal if normalise_ids else str
+        self._residents = Residents(self._cohorts, name, max_meters, self._astray)
         self._clock = start.clock
         self._processed = start.offset
         self._known_until = start.processed
@@ -78,6 +79,10 @@ class Pipeline:
     def _housed(self, assigned: Sequence[Assigned], key: NoiseKey) -> Sequence[Housing[Any]]:
         """Who keeps the panes of these policies' meters."""
         return [Cohort(its, key) for its in by_prefix(assigned)]
+
+    def _astray(self, meter: str) -> Reason | None:
+        """Why readings of a meter are rejected that are not to come here."""
+        return None if self._at_home(meter) else Reason.WRONG_PARTITION
 
     def restore(self, accounts: Mapping[str, bytes]) -> None:
         """Take over the meters that the ledger knows. Precondition: nothing was fed yet.

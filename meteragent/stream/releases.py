@@ -171,6 +171,8 @@ class Step:
     be put in order."""
     homes: dict[str, bytes] = field(default_factory=dict)
     """What is written down of homes whose groups were told of a pane."""
+    told: list[tuple[int, bytes]] = field(default_factory=list)
+    """What those are told who decide groups: to which partition of sums, and what."""
 
     def written(self, encode: Callable[[Releases], list[bytes]]) -> Iterator[Document]:
         """What `encode` writes of each window, and of what tiers are told of it."""

@@ -21,18 +21,16 @@ class Residents:
         cohorts: Sequence[Housing[Any]],
         name: Callable[[str], str],
         max_meters: int,
-        at_home: Callable[[str], bool],
-        elsewhere: Reason,
+        astray: Callable[[str], Reason | None],
     ) -> None:
         """`name` is that of a meter by any spelling of its id, and asked once for each.
 
-        `elsewhere` is why one is rejected that is not `at_home`.
+        `astray` is why one is rejected that is not to come here.
         """
-        self._reasons = {**_REASONS, _ELSEWHERE: elsewhere}
         self._cohorts = cohorts
         self._name = name
         self._max_meters = max_meters
-        self._at_home = at_home
+        self._astray = astray
         self._homes: dict[str, int] = {}  # spelling -> row * cohorts + cohort
         self._names: list[str] = []
         self._homes_of_names = np.empty(0, dtype=np.int64)
@@ -55,7 +53,7 @@ class Residents:
         future = readings.ahead(max_skew)
         homes = np.where(future, _FUTURE, self._homes_of(readings.meters, future))
         for run in np.flatnonzero(homes < 0).tolist():
-            reason = self._reasons[int(homes[run])]
+            reason = _REASONS[int(homes[run])]
             rejects.append(Reject(int(readings.offsets[run]), reason))
         return homes
 
@@ -119,16 +117,19 @@ class Residents:
         name = self._name(meter)
         if self._cohort_of(name) is None:
             return _NO_POLICY
-        return None if self._at_home(name) else _ELSEWHERE
+        reason = self._astray(name)
+        return None if reason is None else _ASTRAY[reason]
 
     def lookalikes(self) -> int:
         """How many meters it knows whose ids differ from another's by their spelling alone."""
         return lookalikes(self._homes)
 
 
-_FUTURE, _NO_POLICY, _TOO_MANY_METERS, _ELSEWHERE = -1, -2, -3, -4
+_FUTURE, _NO_POLICY, _TOO_MANY_METERS = -1, -2, -3
+_ASTRAY = {Reason.WRONG_PARTITION: -4, Reason.NO_GROUP: -5}
 _REASONS = {
     _FUTURE: Reason.FUTURE,
     _NO_POLICY: Reason.NO_POLICY,
     _TOO_MANY_METERS: Reason.TOO_MANY_METERS,
+    **{code: reason for reason, code in _ASTRAY.items()},
 }

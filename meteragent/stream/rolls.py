@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from meteragent.privacy.arrays import Integers
+from meteragent.privacy.entropy import tag
 from meteragent.privacy.members import Membership
 
 
@@ -28,6 +29,8 @@ class Rolls:
         members = [*members]
         self.homes = homes
         self.groups = {group: at for at, group in enumerate(sorted({m.group for m in members}))}
+        self.tags = [tag(group) for group in self.groups]
+        """Of each group."""
         columns = [
             (homes[one.home], self.groups[one.group], one.since, one.until) for one in members
         ]

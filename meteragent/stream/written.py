@@ -16,13 +16,13 @@ from meteragent.stream.losses import since_in
 from meteragent.stream.meters import Assigned
 from meteragent.stream.open_slots import OpenSlots
 from meteragent.stream.order import NEVER as NOT_KNOWN
-from meteragent.stream.panes import Store
+from meteragent.stream.panes import UNKNOWN, Store
 from meteragent.stream.pieces import as_bytes, as_numbers
 
 _TIME = np.dtype(np.int64).itemsize
 
 
-class Written:
+class WrittenDown:
     """The open panes and windows of one policy's meters."""
 
     def __init__(self, assigned: Assigned, by_name: Callable[[Integers], Integers]) -> None:
@@ -132,8 +132,11 @@ class Written:
 
     def are_lost(self, rows: Integers) -> Mask:
         """Which of these rows have lost anything of windows that are not over."""
-        following = self.policy.panes.start(self.store.next[rows])
-        return self.folds.losses.open(rows, self.policy.windows.first_open(following))
+        following = self.store.next[rows]
+        first, known = following.copy(), following != UNKNOWN
+        begin = self.policy.panes.start(following[known])
+        first[known] = self.policy.windows.first_open(begin)
+        return self.folds.losses.open(rows, first)
 
     def lost(self, rows: Integers) -> Folded:
         """What goes into the ledger records of such rows."""

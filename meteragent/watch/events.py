@@ -106,6 +106,27 @@ class SessionLost(OfPartition):
 
 
 @dataclass(frozen=True, slots=True)
+class MembersRead:
+    """It was read who is in which group."""
+
+    members: int
+    """How many memberships take effect."""
+    later: int
+    """How many of them begin later than they were to, for what their homes reserve ..."""
+    refused: int
+    """... and how many never do."""
+    damaged: int
+    """Records that are no list of groups ..."""
+    too_soon: int
+    """... and that would have changed what has begun."""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether somebody is not in the group that was meant."""
+        return bool(self.later or self.refused or self.damaged or self.too_soon)
+
+
+@dataclass(frozen=True, slots=True)
 class TriedAgain:
     """Something went wrong that is tried again after a while."""
 
@@ -163,6 +184,7 @@ Occurrence = (
     | TransactionAbandoned
     | Rebalanced
     | SessionLost
+    | MembersRead
 )
 
 Listener = Callable[[Occurrence], None]

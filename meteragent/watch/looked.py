@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 
-class Looked:
+class GatewayDisk:
     """What a gateway keeps on its disk."""
 
     def __init__(self, journal_bytes: Callable[[], int], unsent: Callable[[], int]) -> None:

@@ -8,6 +8,7 @@ reading's value: what was clipped, and what noise did, is not measured.
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 
 import structlog
 from aiokafka.errors import KafkaError
@@ -23,6 +24,7 @@ from meteragent.watch.balances import Balances
 from meteragent.watch.gauges import Constants, Present
 from meteragent.watch.recent import Mishap, Recent
 from meteragent.watch.series import STATES, Series
+from meteragent.watch.sums import SumsAtWork
 from meteragent.watch.watched import Watched
 
 HOUR = 3600.0
@@ -72,6 +74,7 @@ class Monitor:
         """Whose gauges to show."""
         self._agent = agent
         self.series.registry.register(Present(self.guarantees, agent, self.fleet, self.recent))
+        self.series.registry.register(SumsAtWork(self._pipelines))
 
     def tell(self, event: e.Occurrence) -> None:
         """Count an event, and say it."""
@@ -93,14 +96,17 @@ class Monitor:
                 self._failed(event)
             case e.ClockCompared(ahead):
                 self._compared(ahead, agrees=event.agrees)
-            case e.Rebalanced() | e.SessionLost():
-                self._dealt_with(event)
+            case e.Rebalanced() | e.SessionLost() | e.MembersRead():
+                self._learned(event)
 
-    def _dealt_with(self, event: e.Rebalanced | e.SessionLost) -> None:
-        """How brokers deal with us."""
+    def _learned(self, event: e.Rebalanced | e.SessionLost | e.MembersRead) -> None:
+        """How brokers deal with us, and who is in which group."""
         if isinstance(event, e.Rebalanced):
             self.series.rebalances.inc()
             _log.info("rebalanced", partitions=event.partitions)
+        elif isinstance(event, e.MembersRead):
+            said = _log.warning if event.is_doubtful else _log.info
+            said("members read", **asdict(event))
         else:
             self.series.sessions_lost.inc()
             _log.error("the broker has kept nothing while we were away: readings may be lost")

@@ -38,6 +38,7 @@ _TRANSACTIONS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _RESTORES = (0.1, 0.5, 1, 5, 15, 60, 300, 900)
 
 Values = Iterable[str]
+Exposed = tuple[bytes, str]
 
 
 class Series:
@@ -51,10 +52,14 @@ class Series:
         self._commits(queries)
         self._lives()
 
-    def expose(self, accept: str = "") -> tuple[bytes, str]:
-        """What the registry holds, in the format that `accept` asks for, and that format's type."""
+    def expose(self, accept: str = "", works: Mapping[str, "Series"] | None = None) -> Exposed:
+        """What the registry holds, in the format that `accept` asks for, and that format's type.
+
+        With those of other works of the same process, whose samples have a label that says so.
+        """
         encode, kind = choose_encoder(accept)
-        return encode(_WithoutBirthdays(self.registry)), kind
+        others = {work: series.registry for work, series in (works or {}).items()}
+        return encode(_WithoutBirthdays(self.registry, others)), kind
 
     def totals(self, policy: str) -> dict[str, dict[str, int]]:
         """What became of a policy's windows, and how many answers of each query were released."""
@@ -206,11 +211,21 @@ def _counts(counter: Counter) -> Iterator[tuple[dict[str, str], int]]:
 class _WithoutBirthdays(CollectorRegistry):
     """A view of a registry without `_created`, which would be a third of all series."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(
+        self, registry: CollectorRegistry, others: Mapping[str, CollectorRegistry]
+    ) -> None:
         super().__init__()
-        self._all = registry
+        self._all, self._others = registry, others
 
     def collect(self) -> Iterator[Metric]:
-        for metric in self._all.collect():
+        found = {metric.name: metric for metric in self._all.collect()}
+        for work, registry in self._others.items():
+            for metric in registry.collect():
+                own = [s._replace(labels={**s.labels, "work": work}) for s in metric.samples]
+                metric.samples = (
+                    [*found[metric.name].samples, *own] if metric.name in found else own
+                )
+                found[metric.name] = metric
+        for metric in found.values():
             metric.samples = [s for s in metric.samples if not s.name.endswith("_created")]
             yield metric

@@ -14,7 +14,7 @@ import json
 import math
 import time
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -72,8 +72,11 @@ class Status:
         *,
         wall: Callable[[], float] = time.time,
         phrases: Phrases = OF_KAFKA,
+        works: Mapping[str, Monitor] | None = None,
     ) -> None:
+        """`works` are what else is done in this process, for the metrics to tell of."""
         self._phrases = phrases
+        self._works = {work: monitor.series for work, monitor in (works or {}).items()}
         self._deadline = config.agent.progress_deadline / 1000
         self._presets = {one.name: one.preset for one in config.policy if one.preset}
         self._monitor = monitor
@@ -93,7 +96,7 @@ class Status:
         }
 
     def _metrics(self, asked: Request) -> Response:
-        body, kind = self._monitor.series.expose(asked.headers.get("accept", ""))
+        body, kind = self._monitor.series.expose(asked.headers.get("accept", ""), self._works)
         return packed(Response(body, kind), asked)
 
     def _health(self, _: Request) -> Response:

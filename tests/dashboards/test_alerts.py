@@ -60,6 +60,7 @@ def well(**changed: Series) -> Series:
         **series("meteragent_releases_outlived_total", steady(0), **ON),
         **series("meteragent_partition_lag_records", steady(100), **ON, partition="0"),
         **series("meteragent_partition_blocked_seconds", steady(0), **ON, partition="0"),
+        **series("meteragent_group_panes_waiting", steady(0), **HOME),
         **series("meteragent_records_total", rising(600), **ON),
         **series("meteragent_last_record_timestamp_seconds", rising(60), **ON),
         **series("meteragent_policy_pace_seconds", steady(900), **HOME),
@@ -125,6 +126,11 @@ FIRING = {
         },
         {"job": "meteragent"},
         "45m 0s",
+    ),
+    "MeterAgentGroupsWait": Case(
+        series("meteragent_group_panes_waiting", steady(2), **HOME),
+        {"job": "meteragent", "policy": "household"},
+        "2",
     ),
     "MeterAgentInputBlocked": Case(
         series("meteragent_partition_blocked_seconds", steady(90), **ON, partition="0"),
@@ -209,6 +215,9 @@ ALMOST = {
     "MeterAgentLag": series("meteragent_partition_lag_records", steady(5000), **ON, partition="0"),
     "MeterAgentNothingRead": series(
         "meteragent_last_record_timestamp_seconds", steady((MINUTES - 29) * 60), **ON
+    ),
+    "MeterAgentGroupsWait": series(
+        "meteragent_group_panes_waiting", f"0x{MINUTES - 20} 1x30", **HOME
     ),
     "MeterAgentInputBlocked": series(
         "meteragent_partition_blocked_seconds", steady(50), **ON, partition="0"

@@ -9,8 +9,9 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 
 from meteragent.config.load import from_document
 from meteragent.watch.gauges import Constants, Present
-from meteragent.watch.looked import Looked
+from meteragent.watch.looked import GatewayDisk
 from meteragent.watch.metrics import Monitor
+from meteragent.watch.sums import SumsAtWork
 from meteragent.watch.watched import Clocks
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ _INTRODUCTION = """\
 
 What `/metrics` shows, in Prometheus' text format or as OpenMetrics. Labels are names of the
 configuration (`policy`, `query`), numbers of partitions, and the fixed words listed here: never
-a meter, and nothing depends on what a meter measured. Counters and histograms are there from
-the start, at 0. Epsilon is that at the policy's `radius`.
+a meter or a group, and nothing depends on what a meter measured. Where there is a `[[group]]`,
+series of those who work on groups have the label `work` (`homes`, `groups`). Counters and
+histograms are there from the start, at 0. Epsilon is that at the policy's `radius`.
 
 Dashboards that use them are in [deploy/grafana](../grafana), rules and alerts in
 [deploy/prometheus](../prometheus/runbooks.md)."""
@@ -82,8 +84,10 @@ def metrics() -> str:
             [
                 _INTRODUCTION,
                 _table("Counted as it happens", [m for m in counted if m.name not in names]),
-                _table("Looked at when asked", present.collect()),
-                _table("Of a gateway alone", Looked(lambda: 0, lambda: 0).collect()),
+                _table(
+                    "GatewayDisk at when asked", [*present.collect(), *SumsAtWork(dict).collect()]
+                ),
+                _table("Of a gateway alone", GatewayDisk(lambda: 0, lambda: 0).collect()),
                 _table("Of the configuration", constants),
                 _table("Of the process", process.collect()),
             ]

@@ -317,13 +317,9 @@ def test_groups_and_meters_share_a_ledger_and_nothing_in_it(directory: Path) -> 
     [
         (["sanitize", "in.jsonl", "-c", "agent.toml"], "--groups: is missing; name the file"),
         ([*ARGUMENTS, "--by-meter"], "--by-meter: closes windows as each meter is heard"),
-        (["run", "-c", "agent.toml"], "group: is not released on Kafka, only of files; leave it"),
-        (["check", "-c", "agent.toml"], "group: is not released on Kafka, only of files; leave it"),
-        (["topics", "create", "-c", "agent.toml"], "group: is not released on Kafka"),
-        (["ledger", "totals", "-c", "agent.toml"], "group: is not released on Kafka"),
-        (["ledger", "migrate", "-c", "agent.toml"], "group: is not released on Kafka"),
-        (["ledger", "accept-loss", "-c", "agent.toml"], "group: is not released on Kafka"),
-        (["key", "adopt", "-c", "agent.toml"], "group: is not released on Kafka"),
+        (["ledger", "migrate", "-c", "agent.toml"], "group: is beyond this command"),
+        (["ledger", "accept-loss", "-c", "agent.toml"], "group: is beyond this command"),
+        (["key", "adopt", "-c", "agent.toml"], "group: is beyond this command"),
         (
             ["sanitize", "in.jsonl", "--preset", "presence", "--groups", "groups.csv"],
             "--groups: is given, and no [[group]]; write one",

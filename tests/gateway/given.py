@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from meteragent.config import Config, from_document
 from meteragent.formats.encoder import Encoder
-from meteragent.formats.mapped import message_decoder
+from meteragent.formats.messages import message_decoder
 from meteragent.formats.topics import Template
 from meteragent.stream.pipeline import Pipeline
 from meteragent.stream.releases import Document, stages

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.errors import FileRefused, JournalDamaged, JournalLost
+from meteragent.errors import FileRefused
 from meteragent.gateway import frames
 from meteragent.gateway.disk import RealDisk
-from meteragent.gateway.frames import Record, RecordKind
+from meteragent.gateway.errors import JournalDamaged, JournalLost
+from meteragent.gateway.frames import JournalRecord, RecordKind
 from meteragent.gateway.journal import Journal
 from tests.gateway.fragile import FragileDisk
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 OWNER = b"o" * 16
 RECORDS = st.lists(
     st.builds(
-        Record,
+        JournalRecord,
         st.sampled_from(RecordKind),
         st.integers(-(2**62), 2**62),
         st.text(st.characters(), max_size=20),
@@ -50,19 +51,19 @@ def again(disk: Disk, oldest: int = 0, known: int = 0) -> Journal:
     return one
 
 
-def held(one: Journal, since: int = 0) -> list[Record]:
+def held(one: Journal, since: int = 0) -> list[JournalRecord]:
     return [record for _, records in one.records(since) for record in records]
 
 
-def message(text: bytes) -> Record:
-    return Record(RecordKind.MESSAGE, 5, "", text)
+def message(text: bytes) -> JournalRecord:
+    return JournalRecord(RecordKind.MESSAGE, 5, "", text)
 
 
 @given(st.lists(RECORDS, max_size=5), st.integers(0, 30))
-def test_what_was_appended_is_there_again(batches: list[list[Record]], since: int) -> None:
+def test_what_was_appended_is_there_again(batches: list[list[JournalRecord]], since: int) -> None:
     disk = FragileDisk()
     one = begun(disk)
-    wanted: list[Record] = []
+    wanted: list[JournalRecord] = []
     for batch in batches:
         assert one.append(batch) == len(wanted)
         wanted += batch

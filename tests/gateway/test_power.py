@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from meteragent.errors import JournalDamaged, JournalLost
+from meteragent.gateway.errors import JournalDamaged, JournalLost
 from tests.gateway.given import config, messages, oracle
 from tests.gateway.world import World
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from meteragent.errors import FileRefused, JournalLost, LedgerOfAnother
+from meteragent.errors import FileRefused, LedgerOfAnother
 from meteragent.files.ledger import SqliteLedger
 from meteragent.gateway.decode import Decoding
-from meteragent.gateway.frames import Record, RecordKind
+from meteragent.gateway.errors import JournalLost
+from meteragent.gateway.frames import JournalRecord, RecordKind
 from meteragent.gateway.journal import Journal
 from meteragent.gateway.works import Works
 from meteragent.privacy.entropy import NoiseKey
@@ -71,12 +72,12 @@ def sent(works: Works) -> dict[str, list[int]]:
 # Whose readings are, and in what shape.
 
 
-def decoded(text: str, directory: Path, *records: Record) -> list[Readings | Record]:
+def decoded(text: str, directory: Path, *records: JournalRecord) -> list[Readings | JournalRecord]:
     return [*Decoding(config(directory, text).mapping).readings(0, records)]
 
 
-def named(meter: str, message: bytes) -> Record:
-    return Record(RecordKind.NAMED, BEGIN, meter, message)
+def named(meter: str, message: bytes) -> JournalRecord:
+    return JournalRecord(RecordKind.NAMED, BEGIN, meter, message)
 
 
 def test_a_topic_names_the_meter_whatever_the_message_says(tmp_path: Path) -> None:
@@ -104,10 +105,10 @@ def test_a_topic_that_names_no_meter_is_rejected_by_its_number(meter: str, tmp_p
 
 
 def test_kinds_of_records_keep_their_order(tmp_path: Path) -> None:
-    tick = Record(RecordKind.TICK, BEGIN)
-    plain = Record(RecordKind.MESSAGE, BEGIN, "", said(BEGIN, device="home-2"))
+    tick = JournalRecord(RecordKind.TICK, BEGIN)
+    plain = JournalRecord(RecordKind.MESSAGE, BEGIN, "", said(BEGIN, device="home-2"))
     found = decoded(CONFIGURATION, tmp_path, named("a", said(BEGIN)), plain, tick, plain)
-    assert [one if isinstance(one, Record) else [*one.meters] for one in found] == [
+    assert [one if isinstance(one, JournalRecord) else [*one.meters] for one in found] == [
         ["a"],
         ["home-2"],
         tick,

@@ -15,6 +15,7 @@ from meteragent.privacy.group import GroupPolicy, PerHome
 from meteragent.privacy.members import ALWAYS, FOR_EVER, Membership
 from meteragent.privacy.question import question
 from meteragent.stream.group_pipeline import GroupPipeline
+from meteragent.stream.homes import Homes
 from meteragent.stream.meters import AssignedGroups
 from meteragent.stream.position import START, Position
 from meteragent.stream.readings import Reason
@@ -168,13 +169,21 @@ def answers(policy: GroupPolicy, decided: twin.Decided) -> list[float]:
     return [float(policy.domain.minimum + 10 * level) for level in levels]
 
 
-def said_by_hand(members: list[Membership], log: list[Record]) -> set[tuple[str, str, bytes]]:
+def said_by_hand(
+    members: list[Membership], log: list[Record], parts: int = 1
+) -> set[tuple[str, str, bytes]]:
+    """Where so many partitions hold the log, each by its own clock."""
     found = set()
     for assigned in POLICIES:
         policy, prefixed = assigned.policy, assigned.prefix == "s-"
         its = [member for member in members if member.group.startswith("s-") == prefixed]
         ours = [record for record in log if record.meter in {m.home for m in members}]
-        for one in twin.decided(policy, its, ours, end_of(log)):
+        homes = Homes("murmur2", parts)
+        heard: dict[tuple[str, int], int] = {}
+        for part in range(parts):
+            here = [record for record in ours if homes.of(record.meter) == part]
+            heard |= twin.averages(policy, here)
+        for one in twin.decided_of(policy, its, heard, end_of(log)):
             enough = one.homes >= policy.homes.least
             watts = answers(policy, one)
             asked = len(policy.questions)

@@ -125,7 +125,7 @@ def test_all_spellings_of_an_id_have_the_home_of_the_meter_that_they_name() -> N
 
 def test_a_known_meter_is_not_asked_for_again() -> None:
     some = pipeline()
-    with patch.object(some._residents, "_at_home", return_value=True) as asked:
+    with patch.object(some._residents, "_astray", return_value=None) as asked:
         for _ in range(3):
             assert rejected(some, HERE, HERE) == []
     asked.assert_called_once_with(HERE)

@@ -61,7 +61,16 @@ def decided(
     policy: GroupPolicy, members: Sequence[Membership], records: Sequence[Record], until: int
 ) -> list[Decided]:
     """Every window of a known group that is over by then, by group and time."""
-    heard = averages(policy, records)
+    return decided_of(policy, members, averages(policy, records), until)
+
+
+def decided_of(
+    policy: GroupPolicy,
+    members: Sequence[Membership],
+    heard: dict[tuple[str, int], int],
+    until: int,
+) -> list[Decided]:
+    """The same, of what was heard in time, in one partition or in several."""
     found = []
     for group in sorted({member.group for member in members}):
         begin = min(

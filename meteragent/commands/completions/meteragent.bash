@@ -6,7 +6,7 @@
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
 _shtab_meteragent_key_subparsers=(create adopt)
-_shtab_meteragent_topics_subparsers=(create)
+_shtab_meteragent_topics_subparsers=(create members)
 _shtab_meteragent_ledger_subparsers=(migrate accept-loss show top totals)
 _shtab_meteragent_config_subparsers=(reference)
 _shtab_meteragent_subparsers=(check explain explore init key run sanitize convert inspect topics ledger config completion schema)
@@ -23,6 +23,7 @@ _shtab_meteragent_sanitize_option_strings=(-h --help -o --output --format --ledg
 _shtab_meteragent_convert_option_strings=(-h --help)
 _shtab_meteragent_inspect_option_strings=(-h --help -c --config)
 _shtab_meteragent_topics_create_option_strings=(-h --help -c --config --partitions --replication)
+_shtab_meteragent_topics_members_option_strings=(-h --help -c --config)
 _shtab_meteragent_topics_option_strings=(-h --help)
 _shtab_meteragent_ledger_migrate_option_strings=(-h --help -c --config --gather)
 _shtab_meteragent_ledger_accept_loss_option_strings=(-h --help -c --config --yes)
@@ -64,7 +65,7 @@ _shtab_meteragent_sanitize___kind_choices=(power energy register)
 _shtab_meteragent_sanitize___unit_choices=(W kW MW mWh Wh kWh MWh)
 _shtab_meteragent_sanitize___stamp_choices=(start end)
 _shtab_meteragent_sanitize___decimal_choices=(point comma)
-_shtab_meteragent_topics_pos_0_choices=(create)
+_shtab_meteragent_topics_pos_0_choices=(create members)
 _shtab_meteragent_ledger_pos_0_choices=(migrate accept-loss show top totals)
 _shtab_meteragent_config_pos_0_choices=(reference)
 _shtab_meteragent_completion_pos_0_choices=(bash zsh fish)
@@ -104,6 +105,8 @@ _shtab_meteragent_inspect__h_nargs=0
 _shtab_meteragent_inspect___help_nargs=0
 _shtab_meteragent_topics_create__h_nargs=0
 _shtab_meteragent_topics_create___help_nargs=0
+_shtab_meteragent_topics_members__h_nargs=0
+_shtab_meteragent_topics_members___help_nargs=0
 _shtab_meteragent_topics_pos_0_nargs=A...
 _shtab_meteragent_topics__h_nargs=0
 _shtab_meteragent_topics___help_nargs=0

@@ -50,8 +50,8 @@ function _shtab_meteragent_using
   test "$_shtab_meteragent_cmdpath" = "$argv"
 end
 
-set -g _shtab_meteragent_commands check explain explore init key 'key create' 'key adopt' run sanitize convert inspect topics 'topics create' ledger 'ledger migrate' 'ledger accept-loss' 'ledger show' 'ledger top' 'ledger totals' config 'config reference' completion schema
-set -g _shtab_meteragent_opts_with_value --absent --account-column --at-end --bootstrap --budget --config --count --decimal --delay --delimiter --epsilon --fill --fill-limit --format --grace --groups --hop --horizon --idle --input-format --interval --key-file --kind --ledger --maximum --meter --meter-column --min-coverage --minimum --name --noise --offset --on-exhausted --output --partitions --policy --presence --preset --quality-column --query --radius --readings --rejected --rejects --replication --resolution --skip-lines --stamp --step --time-column --time-format --timezone --unit --unit-column --value-column --window -c -o
+set -g _shtab_meteragent_commands check explain init key 'key create' 'key adopt' run sanitize convert inspect topics 'topics create' 'topics members' ledger 'ledger migrate' 'ledger accept-loss' 'ledger show' 'ledger top' 'ledger totals' config 'config reference' completion schema
+set -g _shtab_meteragent_opts_with_value --absent --account-column --at-end --bootstrap --budget --config --count --decimal --delay --delimiter --epsilon --fill --fill-limit --format --grace --groups --hop --horizon --idle --input-format --interval --key-file --kind --ledger --maximum --meter --meter-column --min-coverage --minimum --name --noise --offset --on-exhausted --output --partitions --presence --preset --quality-column --query --radius --readings --rejected --rejects --replication --resolution --skip-lines --stamp --step --time-column --time-format --timezone --unit --unit-column --value-column --window -c -o
 
 complete -c meteragent -e
 complete -c meteragent -f
@@ -62,7 +62,6 @@ complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_
 complete -c meteragent -n '_shtab_meteragent_using check' -s h -l help -d 'show this help message and exit'
 complete -c meteragent -n '_shtab_meteragent_using check' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'
 complete -c meteragent -n '_shtab_meteragent_using check' -l offline -d 'only what can be told without the brokers'
-complete -c meteragent -n '_shtab_meteragent_using check' -l strict -d 'fail on warnings too; see SECURITY'
 complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a explain -d 'what a setting protects, in plain words'
 complete -c meteragent -n '_shtab_meteragent_using explain' -s h -l help -d 'show this help message and exit'
 complete -c meteragent -n '_shtab_meteragent_using explain' -l json -d 'exact numbers, for programs'
@@ -93,36 +92,6 @@ complete -c meteragent -n '_shtab_meteragent_using explain' -l fill-limit -x -d 
 complete -c meteragent -n '_shtab_meteragent_using explain' -l readings -xka "classes exact none" -d 'what releases tell of how many readings there are'
 complete -c meteragent -n '_shtab_meteragent_using explain' -l on-exhausted -xka "suppress partial" -d 'what happens to windows beyond the budget'
 complete -c meteragent -n '_shtab_meteragent_using explain' -l noise -xka "independent joint" -d 'whether each answer has a draw of its own, or all share one'
-complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a explore -d 'a page to try settings on, for any browser'
-complete -c meteragent -n '_shtab_meteragent_using explore' -s h -l help -d 'show this help message and exit'
-complete -c meteragent -n '_shtab_meteragent_using explore' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'the page (default: explorer.html)'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l policy -x -d 'of -c, to begin with (the first)'
-complete -c meteragent -n '_shtab_meteragent_using explore' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l query -x -d 'avg, min, median, p95 …; may be repeated'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l preset -xka "tv-content appliances presence bill" -d 'what to hide: sets whatever is not set here'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l window -x -d 'length of a window; or day, week, month'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l interval -x -d 'distance between two readings'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l hop -x -d 'distance between the starts of two windows'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l offset -x -d 'how much later windows begin'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l timezone -x -d 'whose days, weeks or months windows are'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l grace -x -d 'how long a window waits for late readings'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l idle -x -d 'how much longer it waits for a silent meter'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l delay -x -d 'how late readings come by habit, in place of idle'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l minimum -x -d 'lowest reading'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l maximum -x -d 'highest reading'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l step -x -d 'grid of readings between the two'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l resolution -x -d 'grid of answers, where it is finer than the readings'"'"''
-complete -c meteragent -n '_shtab_meteragent_using explore' -l epsilon -x -d 'loss of one answer, at the radius'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l radius -x -d 'how far apart the worlds are that epsilon and budget speak of'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l budget -x -d 'the most that all answers of a horizon may lose'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l horizon -x -d 'stretch of time that the budget is for'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l min-coverage -x -d 'share of slots that a window needs'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l presence -xka "public private" -d 'whether anybody may learn which readings are absent'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l fill -xka "last" -d 'what a slot without a reading holds: the last one of its window'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l fill-limit -x -d 'for how long'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l readings -xka "classes exact none" -d 'what releases tell of how many readings there are'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l on-exhausted -xka "suppress partial" -d 'what happens to windows beyond the budget'
-complete -c meteragent -n '_shtab_meteragent_using explore' -l noise -xka "independent joint" -d 'whether each answer has a draw of its own, or all share one'
 complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a init -d 'make a configuration, a key and topics to start with'
 complete -c meteragent -n '_shtab_meteragent_using init' -s h -l help -d 'show this help message and exit'
 complete -c meteragent -n '_shtab_meteragent_using init' -l interval -x -d 'from one reading of a meter to the next (the preset'"'"'s)'
@@ -215,6 +184,10 @@ complete -c meteragent -n '_shtab_meteragent_using topics create' -s h -l help -
 complete -c meteragent -n '_shtab_meteragent_using topics create' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'
 complete -c meteragent -n '_shtab_meteragent_using topics create' -l partitions -x -d 'of input and ledger (default: 6)'
 complete -c meteragent -n '_shtab_meteragent_using topics create' -l replication -x -d 'copies of each (default: 1)'
+complete -c meteragent -n '_shtab_meteragent_using topics; and test $_shtab_meteragent_npos -eq 0' -a members -d 'say which homes are in which groups, as a CSV has it'
+complete -c meteragent -n '_shtab_meteragent_using topics members' -s h -l help -d 'show this help message and exit'
+complete -c meteragent -n '_shtab_meteragent_using topics members' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'
+complete -c meteragent -n '_shtab_meteragent_using topics members; and test $_shtab_meteragent_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'the CSV, as of sanitize'
 complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a ledger -d 'what meters have spent'
 complete -c meteragent -n '_shtab_meteragent_using ledger' -s h -l help -d 'show this help message and exit'
 complete -c meteragent -n '_shtab_meteragent_using ledger; and test $_shtab_meteragent_npos -eq 0' -a migrate -d 'follow the input to more partitions; the agents must be stopped'

@@ -57,6 +57,7 @@ _shtab_meteragent_ledger_commands() {
 _shtab_meteragent_topics_commands() {
   local _commands=(
     create:'make those that do not exist yet'
+    members:'say which homes are in which groups, as a CSV has it'
   )
   _describe 'meteragent topics commands' _commands
 }
@@ -379,6 +380,15 @@ _shtab_meteragent_topics_create_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_meteragent_topics_create_defaults_added=0
 
+_shtab_meteragent_topics_members_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  {-c,--config}"[the configuration]:FILE:_files"
+  ":the CSV, as of sanitize:_files"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_meteragent_topics_members_defaults_added=0
+
 
 _shtab_meteragent() {
   local context state line curcontext="$curcontext" one_or_more='(*)' remainder='(-)*:' default='*::: :->meteragent'
@@ -509,6 +519,7 @@ _shtab_meteragent_topics() {
       curcontext="${curcontext%:*:*}:_shtab_meteragent_topics-$line[1]:"
       case $line[1] in
         create) _arguments -C -s $_shtab_meteragent_topics_create_options ;;
+        members) _arguments -C -s $_shtab_meteragent_topics_members_options ;;
       esac
   esac
 }

@@ -1,0 +1,78 @@
+"""What has to be known before a kind of work begins: who is where, and in which group."""
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, Protocol
+
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import for_code
+
+from meteragent.config import Config
+from meteragent.config.works import Work
+from meteragent.errors import TopicsUnfit
+from meteragent.kafka.clients import Clients
+from meteragent.kafka.memberships import MembersTopic, planned
+from meteragent.kafka.work import GroupWork, HomeWork, KindOfWork, rosters
+from meteragent.privacy.entropy import NoiseKey
+from meteragent.stream.homes import Homes
+from meteragent.watch.events import Listener, MembersRead
+
+SUMS = "murmur2"
+"""How the partition follows from a group's name, in which it is decided."""
+
+
+class Prepared(NamedTuple):
+    """What is to be done, and what may end it."""
+
+    kind: KindOfWork | None = None
+    """None: meters are released."""
+    watch: Callable[[], Awaitable[Exception]] | None = None
+    """Answers when it has to begin anew, and why."""
+
+
+class Prepare(Protocol):
+    """Learns what has to be known."""
+
+    async def __call__(self, admin: AIOKafkaAdminClient, clients: Clients) -> Prepared:
+        """Ask Kafka."""
+
+
+async def nothing(admin: AIOKafkaAdminClient, clients: Clients) -> Prepared:
+    """Meters need no preparation."""
+    del admin, clients
+    return Prepared()
+
+
+class PrepareGroups:
+    """What those need to know who work on groups: members, and how many partitions there are."""
+
+    def __init__(self, work: Work, config: Config, key: NoiseKey, tell: Listener) -> None:
+        """`config` is that of all works."""
+        self._work, self._config, self._key, self._tell = work, config, key, tell
+
+    async def __call__(self, admin: AIOKafkaAdminClient, clients: Clients) -> Prepared:
+        """Read all memberships, and look where homes and groups are."""
+        config, kafka = self._config, self._config.kafka
+        inputs = Homes(kafka.partitioner, await _partitions(admin, "input", kafka.input))
+        outputs = Homes(SUMS, await _partitions(admin, "partials", kafka.partials))
+        await _partitions(admin, "groups", kafka.groups)
+        topic = MembersTopic(config, clients)
+        told = await topic.read()
+        plan = planned(config, told.memberships)
+        counts = len(plan.members), plan.later, plan.refused, told.damaged, told.too_soon
+        self._tell(MembersRead(*counts))
+        spread = rosters(config, plan.members, inputs, outputs)
+        kind: KindOfWork
+        if self._work is Work.HOMES:
+            alone = not config.policy
+            kind = HomeWork(config, self._key, inputs, spread, plan.members, alone=alone)
+        else:
+            kind = GroupWork(config, self._key, spread)
+        return Prepared(kind, lambda: topic.watch(told.memberships))
+
+
+async def _partitions(admin: AIOKafkaAdminClient, setting: str, topic: str) -> int:
+    [described] = await admin.describe_topics([topic])
+    if described["error_code"]:
+        problem = f"kafka.{setting}: topic {topic}: {for_code(described['error_code']).__name__}"
+        raise TopicsUnfit([f"{problem}; run `meteragent topics create`"])
+    return len(described["partitions"])
