@@ -16,6 +16,7 @@ _shtab_meteragent_commands() {
     convert:'a document as lines for `sanitize -`: a JSON array, NEM12, Green Button'
     explain:'what a setting protects, in plain words'
     explore:'a page to try settings on, for any browser'
+    gateway:'the same on MQTT, with a journal on the disk'
     init:'make a configuration, a key and topics to start with'
     inspect:'what an input probably says, and the command that takes it'
     key:'the noise key'
@@ -180,6 +181,15 @@ _shtab_meteragent_explore_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_meteragent_explore_defaults_added=0
 
+_shtab_meteragent_gateway_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  {-c,--config}"[the configuration]:FILE:_files"
+  "--accept-loss[go on without a journal that was lost or damaged\: open windows lack its readings]"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_meteragent_gateway_defaults_added=0
+
 _shtab_meteragent_init_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--interval[from one reading of a meter to the next (the preset\'s)]:10s:"
@@ -296,10 +306,11 @@ _shtab_meteragent_run_defaults_added=0
 _shtab_meteragent_sanitize_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   {-o,--output}"[instead of a pipe]:OUT:_files"
-  "--format[of OUT]:format:(json csv lv-feeder)"
+  "--format[of OUT]:format:(json csv parquet lv-feeder)"
   "--ledger[accounts, as SQLite]:FILE:_files"
   "--rejects[where rejected lines stood, and why]:FILE:_files"
   "--groups[release the \[\[group\]\] tables of -c\: a CSV of meter_id, group_id (from, until)]:FILE:_files"
+  "*--tier[where the noisier copies of a \[\[policy.tier\]\] go\; may be repeated]:NAME=FILE:"
   "--follow[wait for more, until stopped]"
   "--by-meter[IN holds one meter after the other, not by time]"
   "--at-end[release the windows that are over, or keep them open for a file that grows]:at_end:(close keep)"
@@ -414,6 +425,7 @@ _shtab_meteragent() {
         convert) _arguments -C -s $_shtab_meteragent_convert_options ;;
         explain) _arguments -C -s $_shtab_meteragent_explain_options ;;
         explore) _arguments -C -s $_shtab_meteragent_explore_options ;;
+        gateway) _arguments -C -s $_shtab_meteragent_gateway_options ;;
         init) _arguments -C -s $_shtab_meteragent_init_options ;;
         inspect) _arguments -C -s $_shtab_meteragent_inspect_options ;;
         key) _shtab_meteragent_key ;;
