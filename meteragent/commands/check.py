@@ -12,8 +12,8 @@ from meteragent.config import Config, load, refuse_unreadable
 from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
 from meteragent.explain.words import time_text
-from meteragent.formats import fast
 from meteragent.formats.mapped import message_decoder
+from meteragent.privacy import native
 from meteragent.stream.meters import lookalikes
 from meteragent.stream.trail import read_back
 
@@ -34,7 +34,7 @@ def run(arguments: Namespace) -> Exit:
         config.refuse_groups()
     if config.policy:
         sys.stdout.write(_replay(config))
-    sys.stdout.write(f"records: read by {fast.way()}\n")
+    sys.stdout.write(f"records: read by {native.way()}\n")
     if not arguments.offline:
         sys.stdout.write(
             f"{config.kafka.input}: readings are taken from the partition that "

@@ -10,10 +10,10 @@ from prometheus_client import ProcessCollector
 from meteragent import __version__
 from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load
-from meteragent.formats import fast
 from meteragent.formats.mapped import message_decoder
 from meteragent.kafka.agent import Agent
 from meteragent.kafka.loop import run_until_done
+from meteragent.privacy import native
 from meteragent.watch import log, trace
 from meteragent.watch.metrics import Monitor
 from meteragent.watch.notify import reporting
@@ -54,7 +54,7 @@ async def _run(config: Config) -> None:
     monitor = Monitor(config)
     agent = Agent(config, config.agent.noise_key(), monitor.tell)
     monitor.watch(agent)
-    _log.info("agent starts", version=__version__, records=f"read by {fast.way()}")
+    _log.info("agent starts", version=__version__, records=f"read by {native.way()}")
     ProcessCollector(registry=monitor.series.registry)
     status = Status(config, monitor, agent)
     async with (

@@ -16,9 +16,9 @@ from meteragent.stream.fold_record import Folded, FoldShape
 from meteragent.stream.folds import Contents, Decided, Folds, some_of
 from meteragent.stream.meters import Assigned
 from meteragent.stream.open_slots import OpenSlots
-from meteragent.stream.panes import Store
 from meteragent.stream.pieces import as_bytes, as_numbers
 from meteragent.stream.releases import Releases, Withheld
+from meteragent.stream.turns import store_of
 
 _INT64 = np.dtype(np.int64)
 _TIME = _INT64.itemsize
@@ -39,7 +39,7 @@ class Branch:
         self.name = assigned.name
         self.policy = assigned.policy
         self.share = assigned.share
-        self.store = Store(self.policy, by_name)
+        self.store = store_of(self.policy, by_name)
         self.folds = Folds(self.policy)
         self.ledger = Ledger(self.policy.terms)
         self._releaser = Releaser(self.policy, key, self.kind)

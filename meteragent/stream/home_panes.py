@@ -16,8 +16,9 @@ from meteragent.privacy.domain import ABSENT
 from meteragent.privacy.group import GroupPolicy, added_up, heard, without_gaps
 from meteragent.privacy.query import averages
 from meteragent.stream.closed import Closed
-from meteragent.stream.panes import UNKNOWN, Store
+from meteragent.stream.panes import UNKNOWN
 from meteragent.stream.rolls import Roll, Rolls
+from meteragent.stream.turns import store_of
 
 Kept = NDArray[np.void]
 """kept[home]: the last pane that a home was heard in, and its level there, as `KEPT`."""
@@ -44,7 +45,7 @@ class HomePanes:
 
     def __init__(self, policy: GroupPolicy, rolls: Rolls) -> None:
         self.policy = policy.home
-        self.store = Store(self.policy)
+        self.store = store_of(self.policy)
         self.done = UNKNOWN
         """The first pane that is not summed."""
         self._group, self._rolls = policy, rolls

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from meteragent.privacy import native
 from meteragent.privacy.arrays import Integers, Mask, alike, counted, lengthen, put_first, stretches
 from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.policy import Policy
+from meteragent.stream.closed import Tally
 from meteragent.stream.records import Places, Records, fill
 from meteragent.stream.strips import Strips
 
@@ -34,6 +36,9 @@ class OpenSlots:
         self._opened = np.empty((0, self.panes), dtype=np.int64)
         """Twice the offset of a record, and one more where older ones are carried."""
         self._opened_clock = np.empty((0, self.panes), dtype=np.int64)
+        wait = policy.grace + policy.idle
+        panes, length = policy.panes, self.length
+        self._shape = (panes.size, panes.interval, policy.patience, wait, length, self.panes)
 
     def grow(self, rows: int) -> None:
         """Make room for so many rows."""
@@ -65,6 +70,23 @@ class OpenSlots:
             self._panes.interval,
         )
         return fill(self._levels.reshape(-1), records, places)
+
+    def put_calm(self, records: Records, begin: Integers, marked: Mask, tally: Tally) -> Integers:
+        """Put records, of each row up to its first that is not calm; answer which are left.
+
+        Rows begin with these panes. On the fast way alone; `Store` is its twin, and says what is
+        calm. `marked` is for its own use, and is left as it was.
+        """
+        values = native.wheel.put(
+            records.columns,
+            records.levels,
+            begin,
+            (marked, self._opened, self._opened_clock),
+            self._levels,
+            self._shape,
+        )
+        tally.count(*values[:2])
+        return np.frombuffer(values[2], np.int64)
 
     def open(self, records: Records) -> None:
         """Note the record that touches a pane first."""

@@ -30,6 +30,12 @@ class Records:
     """The first pane still open to each record; of no meaning until `panes` has found it."""
 
     @property
+    def columns(self) -> list[Integers]:
+        """What is known of each record, but for its levels and what is open to it."""
+        its = (self.rows, self.offsets, self.before, self.starts, self.intervals, self.counts)
+        return [*map(np.ascontiguousarray, its), self.firsts]
+
+    @property
     def ends(self) -> Integers:
         """The time of each record's last reading."""
         ends: Integers = self.starts + self.intervals * (self.counts - 1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from unittest.mock import patch
 
@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from meteragent.privacy import native
 from meteragent.privacy.domain import ABSENT, Domain
 from meteragent.privacy.policy import Policy
 from meteragent.stream.closed import Closed, Tally
@@ -17,6 +18,7 @@ from meteragent.stream.order import Course
 from meteragent.stream.panes import PANES_AT_ONCE, SLOTS_AT_ONCE, STRIDE_SLOTS, Store
 from meteragent.stream.pipeline import DAWN
 from meteragent.stream.records import Records
+from meteragent.stream.turns import StoreByTurns
 from tests.given import SECOND, policy
 from tests.twins.panes import Panes
 
@@ -185,12 +187,30 @@ def in_order(chunks: Iterable[Closed]) -> list[object]:
     return [(row, pane, levels) for _, _, pane, row, levels in sorted(found)]
 
 
+@dataclass
+class Side:
+    """One of our ways, and what it has told so far."""
+
+    store: Store
+    tally: Tally = field(default_factory=Tally)
+    closed: list[object] = field(default_factory=list)
+
+    def take(self, records: Records, course: Course, clock: int) -> None:
+        self.store.grow(4)
+        chunks = [*self.store.add(records, course, self.tally), *come_to(self.store, clock, course)]
+        self.closed += in_order(chunks)
+
+
+def kinds() -> list[type[Store]]:
+    """Every way there is."""
+    return [Store, StoreByTurns] if native.fits() else [Store]
+
+
 def keep_step(policy: Policy, batches: list[list[Sent]], data: st.DataObject) -> None:
-    """Give the same batches to both; compare all that can be seen."""
-    twin, store, tally = Panes(policy), Store(policy), Tally()
+    """Give the same batches to all; compare all that can be seen."""
+    twin, sides = Panes(policy), [Side(kind(policy)) for kind in kinds()]
     clock, offset = -(2**62), 0
     expected: list[object] = []
-    closed: list[object] = []
     for batch in batches:
         columns, after = columns_of(batch, clock)
         for record, before in zip(batch, columns.before.tolist(), strict=True):
@@ -200,20 +220,21 @@ def keep_step(policy: Policy, batches: list[list[Sent]], data: st.DataObject) ->
                 by_own += own
                 by_clock += idle
             expected += [*by_own, *by_clock]
-        store.grow(4)
         course = Course.of_tick(clock, offset)
         course = course.moved(np.append(columns.before[1:], after), columns.offsets)
         clock, offset = after, batch[-1].offset + 1
-        chunks = [*store.add(columns, course, tally), *come_to(store, clock, course)]
-        closed += in_order(chunks)
+        for side in sides:
+            side.take(columns, course, clock)
         if data.draw(st.integers(0, 3)) == 0:
             clock += data.draw(st.integers(0, 200)) * SECOND
             expected += twin.advance(clock)
-            closed += in_order(come_to(store, clock, Course.of_tick(clock, offset)))
-        assert closed == expected
-        assert (tally.accepted, tally.late, tally.duplicate) == (
-            twin.accepted,
-            twin.late,
-            twin.duplicate,
-        )
-        assert store.open_slots.oldest() == twin.oldest()
+            for side in sides:
+                side.closed += in_order(come_to(side.store, clock, Course.of_tick(clock, offset)))
+        for side in sides:
+            assert side.closed == expected
+            assert (side.tally.accepted, side.tally.late, side.tally.duplicate) == (
+                twin.accepted,
+                twin.late,
+                twin.duplicate,
+            )
+            assert side.store.open_slots.oldest() == twin.oldest()

@@ -104,7 +104,8 @@ impl Reader {
     }
 }
 
-fn packed<'py, T: Copy>(
+/// A column as bytes.
+pub fn packed<'py, T: Copy>(
     py: Python<'py>,
     column: &[T],
     bytes: impl Fn(T) -> [u8; 8],
@@ -131,5 +132,7 @@ fn meteragent_fast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Reader>()?;
     module.add("MOST_UNPACKED", batch::MOST_UNPACKED)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(crate::python_slots::levels, module)?)?;
+    module.add_function(wrap_pyfunction!(crate::python_slots::put, module)?)?;
     module.add_function(wrap_pyfunction!(checksum, module)?)
 }
