@@ -12,13 +12,13 @@ from meteragent.privacy.query import READINGS, Sums
 from meteragent.privacy.release import Releaser
 from meteragent.stream.closed import Closed
 from meteragent.stream.completed import completed
+from meteragent.stream.fast_panes import store_of
 from meteragent.stream.fold_record import Folded, FoldShape
 from meteragent.stream.folds import Contents, Decided, Folds, some_of
 from meteragent.stream.meters import Assigned
 from meteragent.stream.open_slots import OpenSlots
 from meteragent.stream.pieces import as_bytes, as_numbers
 from meteragent.stream.releases import Releases, Withheld
-from meteragent.stream.turns import store_of
 
 _INT64 = np.dtype(np.int64)
 _TIME = _INT64.itemsize

@@ -16,9 +16,9 @@ from meteragent.privacy.domain import ABSENT
 from meteragent.privacy.group import GroupPolicy, added_up, heard, without_gaps
 from meteragent.privacy.query import averages
 from meteragent.stream.closed import Closed
+from meteragent.stream.fast_panes import store_of
 from meteragent.stream.panes import UNKNOWN
 from meteragent.stream.rolls import Roll, Rolls
-from meteragent.stream.turns import store_of
 
 Kept = NDArray[np.void]
 """kept[home]: the last pane that a home was heard in, and its level there, as `KEPT`."""

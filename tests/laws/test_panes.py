@@ -14,11 +14,11 @@ from meteragent.privacy import native
 from meteragent.privacy.domain import ABSENT, Domain
 from meteragent.privacy.policy import Policy
 from meteragent.stream.closed import Closed, Tally
+from meteragent.stream.fast_panes import FastStore
 from meteragent.stream.order import Course
 from meteragent.stream.panes import PANES_AT_ONCE, SLOTS_AT_ONCE, STRIDE_SLOTS, Store
 from meteragent.stream.pipeline import DAWN
 from meteragent.stream.records import Records
-from meteragent.stream.turns import StoreByTurns
 from tests.given import SECOND, policy
 from tests.twins.panes import Panes
 
@@ -203,7 +203,7 @@ class Side:
 
 def kinds() -> list[type[Store]]:
     """Every way there is."""
-    return [Store, StoreByTurns] if native.fits() else [Store]
+    return [Store, FastStore] if native.fits() else [Store]
 
 
 def keep_step(policy: Policy, batches: list[list[Sent]], data: st.DataObject) -> None:

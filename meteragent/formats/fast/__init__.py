@@ -62,7 +62,7 @@ class FastReader:
     def _readings(self, found: Any, after: int | None) -> Readings:  # noqa: ANN401 - see the stub
         columns, watts, odd, new = found
         self._names += new
-        numbers, offsets, timestamps, counts, starts, intervals = map(_integers, columns)
+        numbers, offsets, timestamps, counts, starts, intervals = columns
         if after is None:
             ends = [*offsets[-1:].tolist(), *(offset for offset, _, _ in odd[-1:])]
             after = max(ends, default=-1) + 1
@@ -73,7 +73,7 @@ class FastReader:
             counts,
             starts,
             intervals,
-            np.frombuffer(watts),
+            watts,
             [],
             after,
         )
@@ -118,7 +118,3 @@ def checksum(raw: bytes, at: int, end: int) -> int | None:
     """That of a part of bytes, as batches have it; nothing if there is no wheel to tell it."""
     found: int | None = native.wheel.checksum(raw, at, end) if native.fits() else None
     return found
-
-
-def _integers(column: bytes) -> Integers:
-    return np.frombuffer(column, np.int64)

@@ -1,10 +1,9 @@
 //! The border to Python, for slots: numpy's arrays are looked at, and changed, where they are.
 
-use crate::slots::{Grid, Level, Put, Records, Shape, Slots};
-use numpy::{Element, PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArrayDyn};
+use crate::slots::{Grid, Level, Records, Shape, Slots};
+use numpy::{Element, PyArray1, PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArrayDyn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
 type Array<'py> = Bound<'py, PyAny>;
 
@@ -49,25 +48,34 @@ fn quantised<T: Level + Element>(
     Ok(())
 }
 
-/// What is changed of a store: which rows move, what opened their panes, and the clock before that.
+/// What is changed of a store: the first open panes, which rows wait, what opened their panes, and
+/// the clock before that.
 type State<'py> = (
+    PyReadwriteArray1<'py, i64>,
     PyReadwriteArrayDyn<'py, bool>,
     PyReadwriteArrayDyn<'py, i64>,
     PyReadwriteArrayDyn<'py, i64>,
 );
 
-/// Put calm records into their slots: how many readings held a value, how many of them found an
-/// empty slot, and which records are left.
+/// How many readings held a value, how many of these found an empty slot, how many were late; which
+/// records are left; what has closed: rows, panes, levels; and which records have closed it.
+type Found<'py> = (
+    (usize, usize, i64),
+    Array<'py>,
+    (Array<'py>, Array<'py>, Array<'py>),
+    Array<'py>,
+);
+
+/// Take records in, one after the other.
 #[pyfunction]
-pub fn put<'py>(
+pub fn add<'py>(
     py: Python<'py>,
     columns: [PyReadonlyArray1<'py, i64>; 7],
     values: &Array<'py>,
-    next: PyReadonlyArray1<'py, i64>,
     mut state: State<'py>,
     into: &Array<'py>,
-    shape: [i64; 6],
-) -> PyResult<(usize, usize, Bound<'py, PyBytes>)> {
+    shape: ([i64; 6], bool),
+) -> PyResult<Found<'py>> {
     let [rows, offsets, before, starts, intervals, counts, firsts] = &columns;
     let records = Records {
         rows: rows.as_slice()?,
@@ -78,26 +86,23 @@ pub fn put<'py>(
         counts: counts.as_slice()?,
         firsts: firsts.as_slice()?,
     };
-    let next = next.as_slice()?;
-    let put = if let Ok(into) = into.extract() {
-        put_into::<i8>(&records, values, next, &mut state, into, shape)
+    if let Ok(into) = into.extract() {
+        add_to::<i8>(py, &records, values, &mut state, into, shape)
     } else if let Ok(into) = into.extract() {
-        put_into::<i16>(&records, values, next, &mut state, into, shape)
+        add_to::<i16>(py, &records, values, &mut state, into, shape)
     } else {
-        put_into::<i32>(&records, values, next, &mut state, into.extract()?, shape)
-    }?;
-    let left = crate::python::packed(py, &put.left, |number| number.to_ne_bytes())?;
-    Ok((put.holding, put.fresh, left))
+        add_to::<i32>(py, &records, values, &mut state, into.extract()?, shape)
+    }
 }
 
-fn put_into<T: Level + Element>(
+fn add_to<'py, T: Level + Element>(
+    py: Python<'py>,
     records: &Records<'_>,
-    values: &Array<'_>,
-    next: &[i64],
-    (moves, opened, clocks): &mut State<'_>,
-    mut into: PyReadwriteArrayDyn<'_, T>,
-    [size, interval, patience, wait, length, panes]: [i64; 6],
-) -> PyResult<Put> {
+    values: &Array<'py>,
+    (next, waits, opened, clocks): &mut State<'py>,
+    mut into: PyReadwriteArrayDyn<'py, T>,
+    ([size, interval, patience, wait, length, panes], public): ([i64; 6], bool),
+) -> PyResult<Found<'py>> {
     let values: PyReadonlyArray1<'_, T> = values.extract()?;
     let shape = Shape {
         size,
@@ -106,16 +111,32 @@ fn put_into<T: Level + Element>(
         wait,
         length,
         panes,
+        public,
     };
     let mut slots = Slots {
-        next,
-        moves: moves.as_slice_mut()?,
+        next: next.as_slice_mut()?,
+        waits: waits.as_slice_mut()?,
         levels: into.as_slice_mut()?,
         opened: opened.as_slice_mut()?,
         clocks: clocks.as_slice_mut()?,
     };
-    let put = slots.put(records, values.as_slice()?, &shape);
-    put.ok_or_else(crooked)
+    let came = slots.add(records, values.as_slice()?, &shape);
+    let came = came.ok_or_else(crooked)?;
+    Ok((
+        (came.holding, came.fresh, came.late),
+        array(py, came.left),
+        (
+            array(py, came.rows),
+            array(py, came.panes),
+            array(py, came.levels),
+        ),
+        array(py, came.passed),
+    ))
+}
+
+/// A column, as it is.
+pub fn array<T: Element>(py: Python<'_>, column: Vec<T>) -> Array<'_> {
+    PyArray1::from_vec(py, column).into_any()
 }
 
 fn crooked() -> PyErr {

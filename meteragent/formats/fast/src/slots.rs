@@ -1,12 +1,14 @@
 //! Readings -> levels, and into the slots of open panes: `meteragent.stream.panes` says which.
 //!
-//! Only what is *calm* is put: in time, and closing nothing. From the first other record of a meter
-//! on all of its records are left to the twin, in their order.
+//! One reading after the other. What is left to the twin is left from a meter's first such record on:
+//! those of meters that are new, and where presence is private those that close anything.
 
 /// The level of a slot that holds no reading.
 pub const ABSENT: i32 = -1;
 /// `next` of a meter that was never heard of.
 pub const UNKNOWN: i64 = -(1 << 62);
+/// What stands for a pane that is not open.
+pub const NOT_OPEN: i64 = i64::MAX;
 /// From here on no record is needed for a pane: it is not open, or all of it is written down.
 pub const CARRIED: i64 = i64::MAX - 2;
 
@@ -84,7 +86,8 @@ pub struct Records<'a> {
     pub firsts: &'a [i64],
 }
 
-/// How panes are cut, and how long they are open; in milliseconds, but for the last two.
+/// How panes are cut, and how long they are open; times are in milliseconds.
+#[derive(Clone, Copy)]
 pub struct Shape {
     /// From the start of a pane to the start of the next.
     pub size: i64,
@@ -98,14 +101,16 @@ pub struct Shape {
     pub length: i64,
     /// How many panes of a row may be open.
     pub panes: i64,
+    /// Whether a pane is told of only if it holds something.
+    pub public: bool,
 }
 
 /// The open panes of meters, a row each.
 pub struct Slots<'a, T> {
     /// The first pane that has not closed.
-    pub next: &'a [i64],
-    /// Whether a row moves: nowhere, before and after.
-    pub moves: &'a mut [bool],
+    pub next: &'a mut [i64],
+    /// Whether a row's records are left: nowhere, before and after.
+    pub waits: &'a mut [bool],
     /// levels[row, slot]
     pub levels: &'a mut [T],
     /// opened[row, pane]: twice the record that touched it first, and one if older ones are carried.
@@ -115,17 +120,44 @@ pub struct Slots<'a, T> {
 }
 
 /// What came of records.
-#[derive(Debug, Default, PartialEq)]
-pub struct Put {
-    /// How many readings held a value.
+#[derive(Debug, PartialEq)]
+pub struct Came<T> {
+    /// How many readings held a value, in time.
     pub holding: usize,
     /// How many of these found their slot empty.
     pub fresh: usize,
-    /// Which records were not put.
+    /// How many readings were late.
+    pub late: i64,
+    /// Which records are left.
     pub left: Vec<i64>,
+    /// Panes that have closed: their rows ...
+    pub rows: Vec<i64>,
+    /// ... their numbers ...
+    pub panes: Vec<i64>,
+    /// ... and all of their slots, one after the other.
+    pub levels: Vec<T>,
+    /// Of each record that has closed any, or passed where some might be: its row, the first open
+    /// pane before and after it, and where it stands.
+    pub passed: Vec<i64>,
 }
 
-/// What is the same for all records that find this pane the first open one.
+impl<T> Default for Came<T> {
+    fn default() -> Self {
+        Came {
+            holding: 0,
+            fresh: 0,
+            late: 0,
+            left: Vec::new(),
+            rows: Vec::new(),
+            panes: Vec::new(),
+            levels: Vec::new(),
+            passed: Vec::new(),
+        }
+    }
+}
+
+/// What is the same for all rows that begin with this pane.
+#[derive(Clone, Copy)]
 struct Origin {
     pane: i64,
     start: i64,
@@ -137,14 +169,17 @@ struct Origin {
 
 impl Shape {
     fn origin(&self, pane: i64) -> Origin {
-        let slots = self.size / self.interval;
         Origin {
             pane,
             start: pane * self.size,
             end: (pane + 1) * self.size,
-            turn: (pane * slots).rem_euclid(self.length) as usize,
+            turn: (pane * self.slots()).rem_euclid(self.length) as usize,
             place: self.place(pane),
         }
+    }
+
+    fn slots(&self) -> i64 {
+        self.size / self.interval
     }
 
     fn place(&self, pane: i64) -> usize {
@@ -155,102 +190,179 @@ impl Shape {
         time.div_euclid(self.size)
     }
 
-    /// Whether a record is in time, and closes nothing of its meter.
-    fn is_calm(&self, start: i64, end: i64, before: i64, origin: &Origin) -> bool {
-        let clock = before - self.wait;
-        start >= origin.start
-            && end - self.patience < origin.end
-            && (clock < origin.end || self.pane(clock) <= self.pane(start))
+    fn is_sound(&self) -> bool {
+        let some = [self.size, self.interval, self.length, self.panes];
+        some.iter().all(|one| *one > 0)
+    }
+}
+
+/// One record.
+struct One {
+    row: usize,
+    offset: i64,
+    before: i64,
+    start: i64,
+    interval: i64,
+    count: i64,
+    first: usize,
+}
+
+impl Records<'_> {
+    fn one(&self, nth: usize) -> One {
+        One {
+            row: self.rows[nth] as usize,
+            offset: self.offsets[nth],
+            before: self.before[nth],
+            start: self.starts[nth],
+            interval: self.intervals[nth],
+            count: self.counts[nth],
+            first: self.firsts[nth] as usize,
+        }
+    }
+
+    fn fit(&self) -> bool {
+        let others = [
+            self.offsets,
+            self.before,
+            self.starts,
+            self.intervals,
+            self.counts,
+            self.firsts,
+        ];
+        others.iter().all(|column| column.len() == self.rows.len())
     }
 }
 
 impl<T: Level> Slots<'_, T> {
-    /// Put what is calm. None: columns do not fit each other, and nothing was done.
-    pub fn put(&mut self, records: &Records<'_>, values: &[T], shape: &Shape) -> Option<Put> {
-        let count = records.rows.len();
-        let fits = [
-            records.offsets,
-            records.before,
-            records.starts,
-            records.intervals,
-            records.counts,
-            records.firsts,
-        ];
-        let Shape {
-            size,
-            interval,
-            length,
-            panes,
-            ..
-        } = *shape;
-        if fits.iter().any(|column| column.len() != count)
-            || [size, interval, length, panes].iter().any(|some| *some < 1)
-        {
+    /// Take records in. None: columns do not fit each other, and nothing was done.
+    pub fn add(&mut self, records: &Records<'_>, values: &[T], shape: &Shape) -> Option<Came<T>> {
+        if !records.fit() || !shape.is_sound() {
             return None;
         }
-        let mut put = Put::default();
+        let mut came = Came::default();
         let mut origin = shape.origin(0);
-        for nth in 0..count {
-            let row = records.rows[nth] as usize;
-            let begin = self.next[row];
-            if !self.moves[row] && begin != UNKNOWN {
+        for nth in 0..records.rows.len() {
+            let one = records.one(nth);
+            let begin = self.next[one.row];
+            if begin != UNKNOWN && !self.waits[one.row] {
                 if origin.pane != begin {
                     origin = shape.origin(begin);
                 }
-                if self.put_one(records, nth, values, shape, &origin, &mut put) {
+                let its = &values[one.first..one.first + one.count as usize];
+                if self.is_calm(&one, shape, &origin) {
+                    self.put(&one, its, shape, &origin, &mut came);
+                    continue;
+                }
+                if shape.public {
+                    self.put_each(one, its, shape, &mut came);
                     continue;
                 }
             }
-            self.moves[row] = true;
-            put.left.push(nth as i64);
+            self.waits[one.row] = true;
+            came.left.push(nth as i64);
         }
-        for nth in &put.left {
-            self.moves[records.rows[*nth as usize] as usize] = false;
+        for nth in &came.left {
+            self.waits[records.rows[*nth as usize] as usize] = false;
         }
-        Some(put)
+        Some(came)
     }
 
-    /// Put one, or do nothing because it is not calm.
-    fn put_one(
-        &mut self,
-        records: &Records<'_>,
-        nth: usize,
-        values: &[T],
-        shape: &Shape,
-        origin: &Origin,
-        put: &mut Put,
-    ) -> bool {
-        let (start, interval) = (records.starts[nth], records.intervals[nth]);
-        let (count, before) = (records.counts[nth], records.before[nth]);
-        let end = start + interval * (count - 1);
-        if !shape.is_calm(start, end, before, origin) {
-            return false;
-        }
-        let (row, offset) = (records.rows[nth] as usize, records.offsets[nth]);
-        let mut touch = |place| self.touch(row * shape.panes as usize + place, offset, before);
-        let (pane, last) = (shape.pane(start), shape.pane(end));
+    /// Whether a record is in time, and closes nothing of its meter.
+    fn is_calm(&self, one: &One, shape: &Shape, origin: &Origin) -> bool {
+        let end = one.start + one.interval * (one.count - 1);
+        let clock = one.before - shape.wait;
+        one.start >= origin.start
+            && end - shape.patience < origin.end
+            && (clock < origin.end || shape.pane(clock) <= shape.pane(one.start))
+    }
+
+    /// Put a calm record.
+    fn put(&mut self, one: &One, its: &[T], shape: &Shape, origin: &Origin, came: &mut Came<T>) {
+        let end = one.start + one.interval * (one.count - 1);
+        let mut touch = |place| {
+            self.touch(
+                one.row * shape.panes as usize + place,
+                one.offset,
+                one.before,
+            );
+        };
         if end < origin.end {
             touch(origin.place);
-        } else if last - pane >= count {
-            (0..count).for_each(|each| touch(shape.place(shape.pane(start + interval * each))));
         } else {
-            (pane..=last).for_each(|pane| touch(shape.place(pane)));
+            let (pane, last) = (shape.pane(one.start), shape.pane(end));
+            if last - pane >= one.count {
+                for each in 0..one.count {
+                    touch(shape.place(shape.pane(one.start + one.interval * each)));
+                }
+            } else {
+                (pane..=last).for_each(|pane| touch(shape.place(pane)));
+            }
         }
-        let first = records.firsts[nth] as usize;
-        let its = &values[first..first + count as usize];
         let length = shape.length as usize;
-        let cells = &mut self.levels[row * length..][..length];
-        let into = (start - origin.start) as u64;
+        let cells = &mut self.levels[one.row * length..][..length];
+        let into = (one.start - origin.start) as u64;
         let slot = origin.turn + quotient(into, shape.interval as u64) as usize;
-        if interval == shape.interval || count == 1 {
-            fill(cells, its, put, |each| slot + each);
+        if one.interval == shape.interval || one.count == 1 {
+            fill(cells, its, came, |each| slot + each);
         } else {
             let rest = into as i64 % shape.interval;
-            fill(cells, its, put, |each| {
-                slot + ((rest + interval * each as i64) / shape.interval) as usize
+            fill(cells, its, came, |each| {
+                slot + ((rest + one.interval * each as i64) / shape.interval) as usize
             });
         }
-        true
+    }
+
+    /// Put a record's readings by turns: those that close nothing, and what closes panes by itself.
+    fn put_each(&mut self, mut one: One, mut its: &[T], shape: &Shape, came: &mut Came<T>) {
+        let begin = self.next[one.row];
+        let open = begin.max(shape.pane(one.before - shape.wait)) * shape.size;
+        let late = readings_before(&one, open);
+        came.late += late;
+        skip(&mut one, &mut its, late);
+        while one.count > 0 {
+            let origin = shape.origin(self.next[one.row]);
+            let calm = readings_before(&one, origin.end + shape.patience);
+            if calm > 0 {
+                let part = One { count: calm, ..one };
+                self.put(&part, &its[..calm as usize], shape, &origin, came);
+                skip(&mut one, &mut its, calm);
+            } else {
+                self.close(&one, shape.pane(one.start - shape.patience), shape, came);
+            }
+        }
+    }
+
+    /// Close the panes of a row before this one, because of a record.
+    fn close(&mut self, one: &One, until: i64, shape: &Shape, came: &mut Came<T>) {
+        let (row, begin) = (one.row, self.next[one.row]);
+        let (length, slots) = (shape.length as usize, shape.slots() as usize);
+        for pane in begin..until.min(begin + shape.panes) {
+            let cell = row * shape.panes as usize + shape.place(pane);
+            if self.opened[cell] != NOT_OPEN {
+                self.opened[cell] = NOT_OPEN;
+                self.cut(row * length, length, shape.origin(pane).turn, slots, came);
+                if came.levels.len() > came.panes.len() * slots {
+                    came.rows.push(row as i64);
+                    came.panes.push(pane);
+                }
+            }
+        }
+        self.next[row] = until;
+        came.passed.extend([row as i64, begin, until, one.offset]);
+    }
+
+    /// Take the slots of a pane out of a row; what holds nothing is not told of.
+    fn cut(&mut self, first: usize, length: usize, turn: usize, slots: usize, came: &mut Came<T>) {
+        let row = &mut self.levels[first..first + length];
+        let told = came.levels.len();
+        let ahead = slots.min(length - turn);
+        for part in [turn..turn + ahead, 0..slots - ahead] {
+            came.levels.extend_from_slice(&row[part.clone()]);
+            row[part].fill(T::NONE);
+        }
+        if came.levels[told..].iter().all(|level| *level == T::NONE) {
+            came.levels.truncate(told);
+        }
     }
 
     /// Note a record in a pane that it touches first.
@@ -263,13 +375,30 @@ impl<T: Level> Slots<'_, T> {
     }
 }
 
+/// How many readings of a record come before a time.
+fn readings_before(one: &One, time: i64) -> i64 {
+    let ahead = time - one.start;
+    if ahead <= 0 {
+        0
+    } else {
+        ((ahead - 1) / one.interval + 1).min(one.count)
+    }
+}
+
+/// Leave the first readings of a record out.
+fn skip<T>(one: &mut One, its: &mut &[T], count: i64) {
+    one.start += one.interval * count;
+    one.count -= count;
+    *its = &its[count as usize..];
+}
+
 /// Put the levels of one record into its row; the first of a slot stays.
-fn fill<T: Level>(cells: &mut [T], its: &[T], put: &mut Put, place: impl Fn(usize) -> usize) {
+fn fill<T: Level>(cells: &mut [T], its: &[T], came: &mut Came<T>, place: impl Fn(usize) -> usize) {
     for (each, level) in its.iter().enumerate() {
         if *level == T::NONE {
             continue;
         }
-        put.holding += 1;
+        came.holding += 1;
         let place = place(each);
         let turned = if place < cells.len() {
             place
@@ -278,7 +407,7 @@ fn fill<T: Level>(cells: &mut [T], its: &[T], put: &mut Put, place: impl Fn(usiz
         };
         if cells[turned] == T::NONE {
             cells[turned] = *level;
-            put.fresh += 1;
+            came.fresh += 1;
         }
     }
 }
