@@ -9,7 +9,6 @@ This room stands on insides of aiokafka, as `fetch` does; its tests say which.
 """
 
 import asyncio
-import time
 from struct import Struct
 from typing import Any
 
@@ -109,7 +108,7 @@ def _hand_over(conn: Any, answer: memoryview) -> None:  # noqa: ANN401 - aiokafk
     request.parse_response_header(data)
     if not future.done():
         future.set_result(request.RESPONSE_TYPE.decode(data))
-    conn._last_action = time.monotonic()  # noqa: SLF001
+    conn._last_action = conn._loop.time()  # noqa: SLF001
     conn._requests.popleft()  # noqa: SLF001
 
 
