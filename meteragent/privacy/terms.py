@@ -168,6 +168,11 @@ class Share:
         """The same for its open panes: no policy is called so."""
         return _mark(f"{self.name}\0open")
 
+    @property
+    def mark_of_lost(self) -> int:
+        """The same for what was lost of its windows."""
+        return _mark(f"{self.name}\0lost")
+
 
 def _mark(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")

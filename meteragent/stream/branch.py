@@ -15,8 +15,10 @@ from meteragent.stream.completed import completed
 from meteragent.stream.fast_panes import store_of
 from meteragent.stream.fold_record import Folded, FoldShape
 from meteragent.stream.folds import Contents, Decided, Folds, some_of
+from meteragent.stream.losses import since_in
 from meteragent.stream.meters import Assigned
 from meteragent.stream.open_slots import OpenSlots
+from meteragent.stream.order import NEVER as NOT_KNOWN
 from meteragent.stream.pieces import as_bytes, as_numbers
 from meteragent.stream.releases import Releases, Withheld
 
@@ -43,7 +45,7 @@ class Branch:
         self.folds = Folds(self.policy)
         self.ledger = Ledger(self.policy.terms)
         self._releaser = Releaser(self.policy, key, self.kind)
-        *_, self._of_open = shapes(assigned)
+        *_, self._of_open, self._of_lost = shapes(assigned)
 
     def grow(self, rows: int) -> None:
         """Make room for at least this many meters."""
@@ -70,7 +72,8 @@ class Branch:
     ) -> None:
         """Go on with the open windows of rows whose records hold this; what is lost, say so.
 
-        `known` are those records that would hold it, and `alone` meters that have but one.
+        `known` are those records that would hold it, and `alone` meters that have but one. A row
+        may have several records.
         """
         if not self.folds.several:
             return
@@ -82,14 +85,12 @@ class Branch:
             whole = told & alone
             self.folds.take_over(rows[whole], until[whole], mine.state[whole])
             self.store.go_on(rows[whole], self.policy.panes.newest(until[whole]))
-            if self.policy.presence == "public":
-                self.store.awaited[rows[whole]] = self.folds.awaited(rows[whole])
             told &= ~alone
         if told.any():
             lost, until = rows[told], until[told]
-            self.folds.lose(lost, until)
-            panes = np.maximum(self.store.next[lost], self.policy.panes.newest(until))
-            self.store.go_on(lost, panes)
+            held = np.full(len(lost), NOT_KNOWN) if mine is None else until - 1
+            self.folds.losses.lose(lost, held, until)
+            self.store.go_on(lost, self.policy.panes.newest(until))
 
     def carried(self, rows: Integers) -> Folded:
         """What goes there too, of rows with open panes that are not to be read again."""
@@ -97,7 +98,7 @@ class Branch:
         levels = slots.straight(rows, first)
         panes = self.policy.panes
         state = [as_bytes(panes.start(first)[:, np.newaxis]), as_bytes(levels)]
-        until = panes.start(first + slots.panes)
+        until = panes.start(slots.held_until(rows, first))
         return Folded(self._of_open, until, np.concatenate(state, axis=1))
 
     def reopen(self, rows: Integers, kept: list[Folded], alone: Mask) -> None:
@@ -105,16 +106,49 @@ class Branch:
         mine = next((one for one in kept if one.shape.mark == self.share.mark_of_open), None)
         if mine is None:
             return
+        since = since_in(mine.state)
         lost = np.ones(len(rows), dtype=np.bool_)
         if mine.shape == self._of_open:
-            some, state = rows[alone], mine.state[alone]
-            first = self.policy.panes.newest(as_numbers(state[:, :_TIME], _INT64)[:, 0])
-            levels = as_numbers(state[:, _TIME:], self.policy.domain.dtype)
+            some, first = rows[alone], self.policy.panes.newest(since[alone])
+            levels = as_numbers(mine.state[alone, _TIME:], self.policy.domain.dtype)
             self.store.go_on(some, first)
             self.store.open_slots.take_over(some, first, levels)
             lost = ~alone
         if lost.any():
-            self.folds.lose(rows[lost], mine.until[lost])
+            self._lose(rows[lost], since[lost], mine.until[lost])
+
+    def lose(self, rows: Integers, kept: list[Folded]) -> None:
+        """What was lost of rows whose records hold this stays lost."""
+        mine = next((one for one in kept if one.shape.mark == self.share.mark_of_lost), None)
+        if mine is not None:
+            self._lose(rows, since_in(mine.state), mine.until)
+
+    def _lose(self, rows: Integers, since: Integers, until: Integers) -> None:
+        self.folds.losses.lose(rows, since, until)
+        held = since != NOT_KNOWN
+        self.store.go_on(rows[held], self.policy.panes.newest(since[held]))
+
+    def settle_losses(self, rows: Integers, clock: int) -> None:
+        """Now all is known that was lost: see that somebody is told of it.
+
+        Where presence is private, what is withheld must not tell who was heard: what is lost of one
+        meter is lost of all.
+        """
+        if self.policy.presence == "public":
+            self.store.awaited[rows] = self.folds.awaited(rows)
+        elif self.folds.losses.any():
+            none = np.full(len(rows), NOT_KNOWN)
+            self.folds.losses.lose(rows, none, np.full(len(rows), clock))
+
+    def are_lost(self, rows: Integers) -> Mask:
+        """Which of these rows have lost anything of windows that are not over."""
+        following = self.policy.panes.start(self.store.next[rows])
+        return self.folds.losses.open(rows, self.policy.windows.first_open(following))
+
+    def lost(self, rows: Integers) -> Folded:
+        """What goes into the ledger records of such rows."""
+        losses = self.folds.losses
+        return Folded(self._of_lost, losses.until(rows), losses.state(rows))
 
     @property
     def holds_open(self) -> bool:
@@ -240,15 +274,16 @@ class Branch:
 
 
 def shapes(assigned: Assigned) -> list[FoldShape]:
-    """What may stand behind the account of a meter: open windows, if panes make them; open panes.
+    """What may stand behind the account of a meter, in this order.
 
-    In this order.
+    Open windows, if panes make them; open panes; what was lost.
     """
     policy, share, folds = assigned.policy, assigned.share, Folds(assigned.policy)
     digest, count = folds.shape
     levels = OpenSlots(policy).length * policy.domain.dtype.itemsize
     of_open = FoldShape(share.mark_of_open, digest, _TIME + levels)
-    return [*([FoldShape(share.mark, digest, count)] if folds.several else []), of_open]
+    of_lost = FoldShape(share.mark_of_lost, 0, _TIME)
+    return [*([FoldShape(share.mark, digest, count)] if folds.several else []), of_open, of_lost]
 
 
 def _held(contents: Levels | Sums) -> Integers:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers, alike, lengthen, roomy, run_starts
+from meteragent.privacy.arrays import Integers, Mask, alike, lengthen, roomy, run_starts
 from meteragent.privacy.billing import load_together
 from meteragent.privacy.entropy import TAG_BYTES, NoiseKey, tag
 from meteragent.privacy.ledger import Ledger
@@ -14,6 +14,7 @@ from meteragent.privacy.policy import Policy
 from meteragent.stream import fold_record
 from meteragent.stream.branch import Branch
 from meteragent.stream.closed import Closed
+from meteragent.stream.fold_record import Folded
 from meteragent.stream.meters import Of
 from meteragent.stream.releases import Step
 
@@ -73,14 +74,23 @@ class Cohort:
         self.move_in(meters)
         for branch in self.branches:
             branch.go_on(np.arange(len(meters)))
-        first = [of_meter[0] for of_meter in records]
-        for members, kept in fold_record.parsed(behind(first)):
-            rows = np.array(members)
-            known = np.array([first[row][:4] != FIRST_MAGIC for row in members])
-            alone = np.array([len(records[row]) == 1 for row in members])
+        every = [record for of_meter in records for record in of_meter]
+        several = np.array([*map(len, records)])
+        row_of, newer = np.repeat(np.arange(len(meters)), several), self._are_newer(every)
+        for members, kept in fold_record.parsed(behind(every)):
+            rows = row_of[members]
+            alone, known = several[rows] == 1, newer[members]
             for branch in self.branches:
                 branch.unfold(rows, kept, known, alone, clock)
                 branch.reopen(rows, kept, alone)
+                branch.lose(rows, kept)
+        for branch in self.branches:
+            branch.settle_losses(np.arange(len(meters)), clock)
+
+    @staticmethod
+    def _are_newer(records: Sequence[bytes]) -> Mask:
+        """Which of them would hold open windows: those of version 0.1 never do."""
+        return np.array([record[:4] != FIRST_MAGIC for record in records], dtype=np.bool_)
 
     def holdings(self) -> list[Holding]:
         """What there is, for each policy."""
@@ -139,20 +149,29 @@ class Cohort:
 
     def _tails(self, rows: Integers) -> list[bytes]:
         """What stands behind the accounts of rows, if anything does."""
-        carried = [branch.store.open_slots.carried(rows) for branch in self.branches]
-        if not any(mask.any() for mask in carried):
+        some_of_them = [
+            (write, mask)
+            for branch in self.branches
+            for write, mask in (
+                (branch.carried, branch.store.open_slots.carried(rows)),
+                (branch.lost, branch.are_lost(rows)),
+            )
+            if mask.any()
+        ]
+        if not some_of_them:
             return self._tails_with(rows, [])
         tails = [b""] * len(rows)
-        for some in alike(np.stack(carried).T @ (1 << np.arange(len(carried)))):
-            its = [
-                branch for branch, mask in zip(self.branches, carried, strict=True) if mask[some[0]]
-            ]
+        masks = np.stack([mask for _, mask in some_of_them])
+        for some in alike(np.unique(masks, axis=1, return_inverse=True)[1].reshape(-1)):
+            its = [write for write, mask in some_of_them if mask[some[0]]]
             for row, tail in zip(some.tolist(), self._tails_with(rows[some], its), strict=False):
                 tails[row] = tail
         return tails
 
-    def _tails_with(self, rows: Integers, carried: list[Branch]) -> list[bytes]:
-        """The same, where open panes are carried of these policies."""
+    def _tails_with(
+        self, rows: Integers, others: Sequence[Callable[[Integers], Folded]]
+    ) -> list[bytes]:
+        """The same, where these are written of all of them, besides open windows."""
         kept = [branch.kept(rows) for branch in self.branches if branch.folds.several]
-        kept += [branch.carried(rows) for branch in carried]
+        kept += [write(rows) for write in others]
         return fold_record.dump(kept) if kept else []

@@ -118,14 +118,15 @@ class Fold:
         for hours, its in zip(self._of_hours, of_hours, strict=True):
             hours.take_over(rows, its)
 
-    def take(self, closed: Closed) -> Over:
+    def take(self, closed: Closed, owed: tuple[Integers, Integers]) -> Over:
         """Fold panes into their windows; answer those that are over now.
 
+        `owed` are windows to tell of, though they hold nothing: of which of the rows, and which.
         Precondition: each pane holds something.
         """
         until = self._until[closed.rows]
         before = np.where(until == UNKNOWN, closed.begin, until)
-        parts = self._parts(closed, before)
+        parts = self._parts(closed, before, owed)
         over = parts.windows < self._after(closed.reached)[parts.nth]
         counts = counts_of(closed, parts, self._counts)
         heard = counts_of(closed, parts, self._heard) if self._fills else counts
@@ -159,7 +160,7 @@ class Fold:
         """The first window that is not over before these panes."""
         return self._windows.first_open(self._panes.start(panes))
 
-    def _parts(self, closed: Closed, before: Integers) -> Parts:
+    def _parts(self, closed: Closed, before: Integers, owed: tuple[Integers, Integers]) -> Parts:
         """Every window that holds anything; where presence is private, that is over as well."""
         panes, first = closed.panes, self._after(before)
         self._nth[closed.rows] = np.arange(len(closed.rows))
@@ -169,8 +170,8 @@ class Fold:
         told = np.repeat(np.arange(len(many)), many)
         kept, columns = np.nonzero(self._counts[closed.rows])
         since = first[kept]
-        nth = [row_of[told], kept]
-        windows = [low[told] + counted(many), since + (columns - since) % self._columns]
+        nth = [row_of[told], kept, owed[0]]
+        windows = [low[told] + counted(many), since + (columns - since) % self._columns, owed[1]]
         if self._private:
             many = np.maximum(self._after(closed.reached) - first, 0)
             every = np.repeat(np.arange(len(many)), many)

@@ -5,13 +5,16 @@ carried. Else
 
     magic    4 bytes   "fld1"
     count    uint16    how many pieces follow: one for each policy whose windows have several
-                       panes, and one for each whose open panes are carried for this meter
+                       panes, one for each whose open panes are carried for this meter, and
+                       one for each of which open windows of this meter have lost something
     zero     uint16
 
 then of each, the same for all meters of a policy:
 
-    mark     uint64    of the policy's name: see `Share`; for open panes, its `mark_of_open`
-    digest   uint64    the first bytes of its digest, which says what is kept, and how
+    mark     uint64    of the policy's name: see `Share`; for open panes, its `mark_of_open`, and
+                       for what was lost its `mark_of_lost`
+    digest   uint64    the first bytes of its digest, which says what is kept, and how; for what
+                       was lost 0, as that is lost whatever the policy
     bytes    uint64    how many of them
 
 and then what is kept, in the same order. Of windows:
@@ -25,6 +28,11 @@ and of open panes:
     until    int64     none behind this time holds anything, in milliseconds
     first    int64     when the first begins that has not closed, in milliseconds
     slots    bytes     from there on, as many as a row has: levels, or -1
+
+and of what was lost:
+
+    until    int64     windows that begin before this time have lost something
+    since    int64     when the first begins of which somebody is to be told, or 2^63 - 1
 
 A window of which a part was folded under another digest is lost: it is withheld, and said to be.
 """
@@ -94,7 +102,7 @@ def _length_before(record: bytes) -> int:
     if not record:
         return 0
     count = int.from_bytes(record[4:6], "little")
-    if record[:4] != OPEN_WINDOWS or record[6:8] != b"\0\0" or not 0 < count <= 2 * MOST_RINGS:
+    if record[:4] != OPEN_WINDOWS or record[6:8] != b"\0\0" or not 0 < count <= 3 * MOST_RINGS:
         raise LedgerDamaged("what stands behind an account is of no version that is known here")
     return _HEAD.itemsize + count * _SHAPE.itemsize
 

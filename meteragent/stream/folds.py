@@ -15,8 +15,8 @@ from meteragent.privacy.query import About, Sums
 from meteragent.stream.closed import Closed
 from meteragent.stream.fold import Fold, Over
 from meteragent.stream.grain import Grain
+from meteragent.stream.losses import Losses, with_those
 from meteragent.stream.order import NEVER
-from meteragent.stream.panes import UNKNOWN
 from meteragent.stream.part_fold import PartFold
 from meteragent.stream.pieces import Bytes
 
@@ -74,18 +74,11 @@ class Folds:
         """Whether windows have several panes."""
         self._readings = Fold(Grain.of_readings(policy))
         self._parts = {part: PartFold(policy, part) for part in policy.asking.parts}
-        self._rows = 0
-        self._whole_from: Integers | None = None
-        """The first window of each row of which nothing is lost, where anything is."""
+        self.losses = Losses(self._windows)
 
     def grow(self, rows: int) -> None:
         """Make room for so many rows."""
-        if rows <= self._rows:
-            return
-        if self._whole_from is not None:
-            new = np.full(rows - self._rows, UNKNOWN)
-            self._whole_from = np.concatenate([self._whole_from, new])
-        self._rows = rows
+        self.losses.grow(rows)
         for fold in self._all:
             fold.grow(rows)
 
@@ -123,30 +116,23 @@ class Folds:
         for fold, its in zip(self._parts.values(), others, strict=True):
             fold.take_over(rows, its)
 
-    def lose(self, rows: Integers, until: Integers) -> None:
-        """Nothing is kept of what these rows held before these times."""
-        if self._whole_from is None:
-            self._whole_from = np.full(self._rows, UNKNOWN)
-        first = self._windows.newest(until - 1) + 1
-        self._whole_from[rows] = np.maximum(self._whole_from[rows], first)
-
     def take(self, closed: Closed) -> Decided:
         """Fold panes into their windows; answer those that are over now."""
+        after = self._windows.first_open(self._panes.start(closed.reached))
+        owed = self.losses.told(closed.rows, after)
         if not self.several:
-            panes = closed.panes
+            panes = with_those(closed, *owed)
             heard = np.count_nonzero(panes.levels != ABSENT, axis=1)
             over = Over(panes.rows, panes.panes, heard, panes.levels, {})
             return self._decided(over, {0: over}, closed)
         closed = replace(closed, panes=closed.panes.without_empty())
-        over = self._readings.take(closed)
-        of_parts = {part: fold.take(closed) for part, fold in self._parts.items()}
+        over = self._readings.take(closed, owed)
+        of_parts = {part: fold.take(closed, owed) for part, fold in self._parts.items()}
         return self._decided(over, {0: over, **of_parts}, closed)
 
     def _decided(self, over: Over, found: Mapping[int, Over], closed: Closed) -> Decided:
         last = self._panes.newest(self._windows.end(over.windows)) - 1
-        whole = np.ones(len(over.rows), dtype=np.bool_)
-        if self._whole_from is not None:
-            whole = over.windows >= self._whole_from[over.rows]
+        whole = self.losses.whole(over.rows, over.windows)
         timing = closed.timing.of(over.rows, last)
         contents: dict[About, Levels | Sums] = {}
         for part, its in found.items():
@@ -155,5 +141,13 @@ class Folds:
         return Decided(over.rows, over.windows, contents, over.heard, *timing, whole)
 
     def awaited(self, rows: Integers) -> Integers:
-        """By which pane's end each row's next window that holds anything is over, or NEVER."""
-        return self._readings.awaited(rows) if self.several else np.full(len(rows), NEVER)
+        """By which pane's end somebody is to be told of each row's next window, or NEVER.
+
+        For it holds something, or did.
+        """
+        awaited = np.full(len(rows), NEVER)
+        if self.losses.any():
+            owed = self.losses.awaited(rows)
+            some = np.flatnonzero(owed != NEVER)
+            awaited[some] = self._panes.newest(self._windows.end(owed[some]) - 1)
+        return np.minimum(awaited, self._readings.awaited(rows)) if self.several else awaited

@@ -157,6 +157,14 @@ class OpenSlots:
         carried: Mask = ((opened % 2 == 1) & (opened != NOT_OPEN)).any(axis=1)
         return carried
 
+    def held_until(self, rows: Integers, begin: Integers) -> Integers:
+        """The pane up to which rows that begin with these hold anything."""
+        until = begin.copy()
+        for step in range(self.panes):
+            held = self.opened[rows, (begin + step) % self.panes] != NOT_OPEN
+            until[held] = begin[held] + step + 1
+        return until
+
     def straight(self, rows: Integers, begin: Integers) -> Levels:
         """levels[row, slot] of rows that begin with these panes."""
         return self.strips(rows, begin, begin).levels.reshape(len(rows), self.length)

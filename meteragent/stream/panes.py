@@ -87,8 +87,11 @@ class Store:
             self.open_slots.grow(room)
 
     def go_on(self, rows: Integers, panes: Integers) -> None:
-        """Take over that all panes of these rows before these have closed."""
-        self.next[rows] = panes
+        """Take over that all panes of these rows before these have closed.
+
+        A row may come several times.
+        """
+        np.maximum.at(self.next, rows, panes)
 
     def add(self, records: Records, course: Course, tally: Tally) -> Iterator[Closed]:
         """Take readings in; close what they close of their own meters' panes.

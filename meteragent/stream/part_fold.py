@@ -69,15 +69,18 @@ class PartFold:
         known = times != UNKNOWN
         self._fold.take_over(rows[known], times[known], folded[known])
 
-    def take(self, closed: Closed) -> Over:
-        """Fold panes, each of which holds something; answer what windows that are over hold."""
+    def take(self, closed: Closed, owed: tuple[Integers, Integers]) -> Over:
+        """Fold panes, each of which holds something; answer what windows that are over hold.
+
+        `owed` are windows that are told of, though they hold nothing.
+        """
         panes = closed.panes
         if self._longer:
             closed = self._in_parts(closed)
         else:
             levels = averages(panes.levels, self._slots)
             closed = replace(closed, panes=Panes(panes.rows, panes.panes, levels))
-        return self._fold.take(closed)
+        return self._fold.take(closed, owed)
 
     def _in_parts(self, closed: Closed) -> Closed:
         """The same with parts for panes: those that are over."""

@@ -165,7 +165,7 @@ class Pipeline:
         Where presence is private it is taken in by pieces that close nothing by themselves.
         """
         public = [its for its in records if its[1].policy.presence == "public"]
-        private = [its for its in records if its[1].policy.presence == "private"]
+        private = [its for its in records if its[1].policy.presence == "private" and its[2].any()]
         yield from self._take(public, course, tally)
         while private:
             until = min(branch.store.over_before(its) for _, branch, its in private)
@@ -176,7 +176,7 @@ class Pipeline:
                 [(c, b, its.until(after)) for c, b, its in private], course, tally
             )
             rest = [(c, b, its.since(after)) for c, b, its in private]
-            private = [its for its in rest if len(its[2].rows)]
+            private = [its for its in rest if its[2].any()]
 
     def tick(self, now: int) -> Iterator[Step]:
         """Let the wall clock close windows. Precondition: every record there is was fed."""
@@ -285,5 +285,5 @@ class Pipeline:
                     branch.policy.domain.levels(readings.watts),
                     np.zeros_like(rows),
                 )
-                whole = len(mine) == len(homes)
-                yield cohort, branch, records if whole else records.where(mine)
+                its = records if len(mine) == len(homes) else records.where(mine)
+                yield cohort, branch, its.telling()

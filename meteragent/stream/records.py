@@ -67,6 +67,29 @@ class Records:
         """The others."""
         return self._part(self._before(times), self.counts)
 
+    def any(self) -> bool:
+        """Whether there are any."""
+        return len(self.rows) > 0
+
+    def telling(self) -> "Records":
+        """Each from its first reading that holds a value to its last; none that holds no value.
+
+        Absent readings tell nothing, not even what time it is for their meter: nothing remains of
+        them once their pane has closed, so that a rebuild would not know.
+        """
+        if (self.levels != ABSENT).all():
+            return self
+        each, nth = self.spread()
+        holding = self.levels[each(self.firsts) + nth].reshape(-1) != ABSENT
+        if holding.all():
+            return self
+        of = np.repeat(np.arange(len(self.counts)), self.counts)[holding]
+        nth = counted(self.counts)[holding]
+        begin, end = np.zeros_like(self.counts), np.zeros_like(self.counts)
+        begin[of[::-1]] = nth[::-1]
+        end[of] = nth + 1
+        return self._part(begin, end)
+
     def _before(self, times: Integers) -> Integers:
         """How many of each record's readings are before its own one of these times."""
         before = np.where(self.ends < times, self.counts, 0)

@@ -11,6 +11,7 @@ from meteragent.stream.fold import Fold
 from meteragent.stream.fold_record import Folded, FoldShape, dump, parsed
 from meteragent.stream.folds import Folds
 from meteragent.stream.grain import Grain
+from meteragent.stream.order import NEVER
 from meteragent.stream.pipeline import START, Assigned, Pipeline
 from tests.given import DAY, HOUR, KEY, MINUTE, Record, policy, readings
 
@@ -53,15 +54,14 @@ def test_rows_that_there_are_already_want_no_room() -> None:
 def test_what_was_lost_stays_lost_while_others_move_in() -> None:
     folds = Folds(LONG)
     folds.grow(2)
-    folds.lose(np.array([0]), np.array([DAY]))
+    folds.losses.lose(np.array([0]), np.array([0]), np.array([DAY]))
     folds.grow(40)
     folds.grow(3)
-    whole_from = folds._whole_from
-    assert whole_from is not None
-    assert len(whole_from) == 40
-    assert whole_from[0] == 1
-    assert (whole_from[1:] == whole_from[1]).all()
-    assert whole_from[1] < whole_from[0]
+    rows = np.arange(40)
+    assert folds.losses.open(rows, np.zeros(40, dtype=np.int64)).tolist() == [True] + 39 * [False]
+    assert folds.losses.whole(rows, np.ones(40, dtype=np.int64)).all()
+    assert folds.losses.awaited(rows)[0] == 0
+    assert (folds.losses.awaited(rows)[1:] == NEVER).all()
 
 
 [KEPT] = dump([Folded(FoldShape(1, 2, 3), np.array([DAY]), np.ones((1, 3), np.uint8))])

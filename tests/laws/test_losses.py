@@ -1,0 +1,166 @@
+"""A policy changes while windows are open: what was kept of them is lost, and said to be.
+
+old policy: |--x-----|--y--       (x is released, y is folded, or carried)
+                          ^ changed
+new policy:               -z--|---(silence)---
+                              ^ the window of y and z is withheld as lost: not released of z alone,
+                                however often the agent restarts, and though z never came
+"""
+
+from ast import literal_eval
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from meteragent.stream.branch import Branch
+from meteragent.stream.pipeline import Assigned
+from meteragent.stream.releases import Withheld
+from tests.given import HOUR, SECOND, Record, policy, readings
+from tests.laws.test_carried import LONGER, POLICIES, carried_after, logs
+from tests.laws.test_carried import pipeline as built
+from tests.laws.test_pipeline import Published
+
+AMPLE: dict[str, Any] = {"budget": 10**12}
+BEFORE = tuple(replace(one, policy=replace(one.policy, **AMPLE)) for one in POLICIES)
+AFTER = tuple(
+    replace(
+        one,
+        policy=replace(
+            one.policy,
+            questions=tuple(replace(asked, nano=asked.nano + 1) for asked in one.policy.questions),
+        ),
+    )
+    for one in BEFORE
+)
+"""Of other releases, but of the same windows, which close alike."""
+Windows = dict[tuple[str, int, int], str]
+"""(meter, start, end) -> all that is released."""
+OVER, HOPS_BACK = 10**4 * SECOND, 20 * SECOND
+
+
+def windows(published: Published, since: int = 0) -> Windows:
+    """Each is decided once."""
+    told = published.releases[since:]
+    found = {
+        (m, literal_eval(text.decode().replace("nan", "0"))[0], end): text.decode()
+        for m, end, text in told
+    }
+    assert len(found) == len(told)
+    return found
+
+
+def changed(log: list[Record], at: int, cuts: list[int], tick: int = OVER) -> tuple[Published, int]:
+    """What is published, and how much of it under the old policies.
+
+    The new ones begin again at each of the cuts, with what is committed.
+    """
+    published = Published()
+    one = built(published, BEFORE)
+    published.commit(one, one.feed(readings(log[:at])))
+    until, done = len(published.releases), at
+    for cut in [*cuts, len(log)]:
+        one, first = built(published, AFTER), published.position.offset
+        published.commit(one, one.feed(readings(log[first : max(cut, done)], first)))
+        done = max(cut, done)
+    published.commit(one, one.tick(log[-1].written + tick))
+    return published, until
+
+
+@settings(max_examples=max(50, settings().max_examples // 2))
+@given(logs(), st.integers(1, 40), st.lists(st.integers(1, 40), max_size=3), LONGER)
+def test_a_window_of_which_something_was_lost_is_said_to_be(
+    log: list[Record], at: int, cuts: list[int], longer: int
+) -> None:
+    at = min(at, len(log))
+    with carried_after(longer):
+        published, until = changed(log, at, sorted(min(cut, len(log)) for cut in cuts))
+        straight = Published()
+        one = built(straight, AFTER)
+        straight.commit(one, one.feed(readings(log)))
+        straight.commit(one, one.tick(log[-1].written + OVER))
+    decided, told = windows(published), windows(published, until)
+    every = windows(straight)
+    assert not every.keys() - decided.keys()
+    for (meter, start, end), text in told.items():
+        if f"'{Withheld.LOST}'" not in text:
+            assert text == every[meter, start, end]
+        elif meter != "q-1":
+            assert any(
+                record.meter == meter
+                and record.start < end
+                and record.start + len(record.watts) * 10 * SECOND > start - HOPS_BACK
+                for record in log[:at]
+            )
+
+
+DAY = policy(size=24 * HOUR, interval=HOUR, idle=2 * HOUR, budget=10**12)
+OTHER = replace(DAY, questions=tuple(replace(one, nano=one.nano + 1) for one in DAY.questions))
+
+
+def days(
+    log: list[Record], at: int, presence: str = "public", tick: int = 300
+) -> dict[str, list[str]]:
+    """What is withheld of each meter's days, or nothing, where the policy was changed `at`."""
+    before, after = (
+        (Assigned("", "all", replace(one, presence=presence)),) for one in (DAY, OTHER)
+    )
+    published = Published()
+    for low, high, its in ((0, at, before), (at, at + 1, after), (at + 1, len(log), after)):
+        one = built(published, its)
+        first = published.position.offset
+        published.commit(one, one.feed(readings(log[min(first, low) : high], min(first, low))))
+    published.commit(one, one.tick(tick * HOUR))
+    found: dict[str, list[str]] = {}
+    for meter, _, text in published.releases:
+        found.setdefault(meter, []).append(literal_eval(text.decode().replace("nan", "0"))[2])
+    return found
+
+
+def hourly(meter: str, hours: range) -> list[Record]:
+    return [Record(meter, at * HOUR, at * HOUR, (500.0,), HOUR) for at in hours]
+
+
+def in_order(*some: list[Record]) -> list[Record]:
+    return sorted((record for its in some for record in its), key=lambda record: record.written)
+
+
+SILENT = in_order(hourly("a", range(24, 96)), hourly("b", range(24, 33)))
+"""`b` falls silent at nine in the morning; of its day there is nothing more to come."""
+
+
+def test_a_meter_that_stays_silent_is_told_of_the_window_that_it_lost() -> None:
+    assert days(SILENT, at=24) == {"a": [Withheld.LOST, "", ""], "b": [Withheld.LOST]}
+
+
+def test_a_restart_within_the_window_does_not_make_it_whole() -> None:
+    """Nor does one after the first record of the new policy was written: see `days`."""
+    for at in range(19, 24):
+        assert days(SILENT, at)["a"][0] == Withheld.LOST
+
+
+def test_where_presence_is_private_what_is_lost_tells_nobody_who_was_heard() -> None:
+    quiet = in_order(hourly("a", range(24, 96)), hourly("b", range(24, 25)))
+    found = [days(log, 24, "private") for log in (SILENT, quiet)]
+    assert found[0] == found[1]
+    assert Withheld.LOST in found[0]["b"]
+
+
+def _nothing(*_: object) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("where", "what"), [(Branch, "lose"), (Branch, "settle_losses"), (Branch, "are_lost")]
+)
+def test_a_planted_mistake_is_found(
+    monkeypatch: pytest.MonkeyPatch, where: type, what: str
+) -> None:
+    """Losses that are not read back, not said, not written down."""
+
+    def none(_: Branch, rows: Any) -> Any:  # noqa: ANN401 - a mask
+        return rows < 0
+
+    monkeypatch.setattr(where, what, none if what == "are_lost" else _nothing)
+    assert days(SILENT, at=24) != {"a": [Withheld.LOST, "", ""], "b": [Withheld.LOST]}
