@@ -4,6 +4,7 @@ clients     how to connect, and how to let go: handed in, as is the clock
 topics, fitness, rights    what must exist in Kafka, how, and be allowed: made, and checked
 assignor    who gets which partition
 handover    what workers share, and what each of them builds up
+receive    answers of brokers, received where they stay
 fetch, unpack    the input as batches of bytes, and what they hold as columns
 intake      the pipeline of a partition, and what it has made
 outbox      records of a transaction, in batches
