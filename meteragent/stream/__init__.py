@@ -10,8 +10,8 @@ strips      slots laid out straight, out of which panes are cut
 order       in which order closed windows leave, whatever batches they came in
 closed      what becomes of readings, and which panes have closed
 panes       when panes close: the theory, and all the rules
-grain       what is folded: readings, or averages of parts
 fast_panes  the same by the wheel, one reading after the other
+grain       what is folded: readings, or averages of parts
 pieces      which panes are pieces of which windows, and numbers as bytes
 last_readings    what fills the slots behind a pane
 kept, kept_hours    what is kept of windows that are not over; of some hours of them
