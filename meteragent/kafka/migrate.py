@@ -36,9 +36,8 @@ from meteragent.kafka.owner import OWNER, Bond, Generation, Layout, Owner, bond
 from meteragent.kafka.ownership import refuse_other_key
 from meteragent.kafka.settle import Counted, settle
 from meteragent.kafka.takeover import refuse_astray
-from meteragent.privacy.billing import load_together
 from meteragent.privacy.entropy import NoiseKey
-from meteragent.privacy.ledger_record import dump
+from meteragent.stream.cohort import Cohort
 from meteragent.stream.meters import longest_prefix, normal
 from meteragent.stream.pipeline import Position
 
@@ -183,12 +182,18 @@ async def _gather(shared: Shared, before: Shared, had: int) -> int:
     for partition in range(had):
         mine = {meter: where for meter, where in several.items() if min(where) == partition}
         async with held(shared, partition) as one:
-            await _rewrite(one, [_made_one(shared, meter, where) for meter, where in mine.items()])
+            clock = one.position.clock
+            await _rewrite(
+                one, [_made_one(shared, meter, where, clock) for meter, where in mine.items()]
+            )
     return len(several)
 
 
-def _made_one(shared: Shared, meter: str, where: dict[int, bytes]) -> list[Change]:
-    """What is to be written so that one account of a meter says what all said."""
+def _made_one(shared: Shared, meter: str, where: dict[int, bytes], clock: int) -> list[Change]:
+    """What is to be written so that one account of a meter says what all said.
+
+    Open windows that several of them held a part of are lost, and the account says so.
+    """
     assigned = shared.config.assigned
     name = normal(meter) if shared.config.agent.normalise_ids else meter
     place = longest_prefix([one.prefix for one in assigned], name)
@@ -198,9 +203,9 @@ def _made_one(shared: Shared, meter: str, where: dict[int, bytes]) -> list[Chang
             "is for none of some meters that have several accounts",
             "write one that they had",
         )
-    shares = [one.share for one in assigned if one.prefix == assigned[place].prefix]
-    ledgers = load_together(shares, [[*where.values()]])
-    [account] = dump(shares, ledgers, np.array([0]))
+    its = Cohort([one for one in assigned if one.prefix == assigned[place].prefix], shared.key)
+    its.restore([name], [[*where.values()]], clock)
+    [(_, account)] = its.accounts(np.array([0]))
     return [(meter, shared.home_of(meter), account)] + [
         (meter, partition, None) for partition in where if partition != shared.home_of(meter)
     ]

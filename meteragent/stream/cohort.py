@@ -118,7 +118,7 @@ class Cohort:
             return None
         meters = [self.meters[row] for row in decided.rows.tolist()]
         releases = branch.decide(decided, meters, self._tags)
-        accounts = self._accounts(changed)
+        accounts = self.accounts(changed)
         return Step(branch.name, releases, accounts, decided.moments, decided.dues)
 
     def carry(self, branch: Branch, before: int, most: int) -> Step | None:
@@ -132,12 +132,12 @@ class Cohort:
             return None
         slots.carry(rows)
         none = np.empty(0, dtype=np.int64)
-        return Step(branch.name, branch.nothing, self._accounts(rows), none, none)
+        return Step(branch.name, branch.nothing, self.accounts(rows), none, none)
 
     def _by_name(self, rows: Integers) -> Integers:
         return np.array(sorted(rows.tolist(), key=self.meters.__getitem__), dtype=np.int64)
 
-    def _accounts(self, changed: Integers) -> list[tuple[str, bytes]]:
+    def accounts(self, changed: Integers) -> list[tuple[str, bytes]]:
         """The ledger records of meters as they are now, once each."""
         names = [self.meters[row] for row in changed.tolist()]
         ledgers = [branch.ledger for branch in self.branches]

@@ -172,7 +172,7 @@ def tells_content_by(way: str) -> Plant:
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         seen = _look(patch)
-        position, accounts, decided = Pipeline.position, Cohort._accounts, intake._decided
+        position, accounts, decided = Pipeline.position, Cohort.accounts, intake._decided
         mistakes: dict[str, tuple[object, str, Callable[..., Any]]] = {
             "position": (
                 Pipeline,
@@ -181,7 +181,7 @@ def tells_content_by(way: str) -> Plant:
             ),
             "ledger": (
                 Cohort,
-                "_accounts",
+                "accounts",
                 lambda *given: [(m, a + bytes(seen)) for m, a in accounts(*given)],
             ),
             "events": (

@@ -9,16 +9,18 @@ new policy:               -z--|---(silence)---
 
 from ast import literal_eval
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meteragent.stream.branch import Branch
+from meteragent.stream.cohort import Cohort
 from meteragent.stream.pipeline import Assigned
 from meteragent.stream.releases import Withheld
-from tests.given import HOUR, SECOND, Record, policy, readings
+from tests.given import HOUR, KEY, SECOND, Record, policy, readings
 from tests.laws.test_carried import LONGER, POLICIES, carried_after, logs
 from tests.laws.test_carried import pipeline as built
 from tests.laws.test_pipeline import Published
@@ -101,7 +103,7 @@ OTHER = replace(DAY, questions=tuple(replace(one, nano=one.nano + 1) for one in 
 
 
 def days(
-    log: list[Record], at: int, presence: str = "public", tick: int = 300
+    log: list[Record], at: int, presence: Literal["public", "private"] = "public", tick: int = 300
 ) -> dict[str, list[str]]:
     """What is withheld of each meter's days, or nothing, where the policy was changed `at`."""
     before, after = (
@@ -164,3 +166,23 @@ def test_a_planted_mistake_is_found(
 
     monkeypatch.setattr(where, what, none if what == "are_lost" else _nothing)
     assert days(SILENT, at=24) != {"a": [Withheld.LOST, "", ""], "b": [Withheld.LOST]}
+
+
+def test_of_accounts_that_are_made_one_open_windows_are_lost() -> None:
+    """Each of them held a part, and nobody knows whether of the same readings."""
+    its = (Assigned("", "all", DAY),)
+    records, log = [], hourly("a", range(24, 60))
+    for hours in (5, 9):
+        published = Published()
+        one = built(published, its)
+        published.commit(one, one.feed(readings(log[:hours])))
+        records.append(published.accounts["a"])
+    cohort = Cohort(its, KEY)
+    cohort.restore(["a"], [records], clock=33 * HOUR)
+    published = Published(
+        accounts=dict(cohort.accounts(np.array([0]))), position=published.position
+    )
+    one = built(published, its)
+    published.commit(one, one.feed(readings(log[9:], 9)))
+    published.commit(one, one.tick(100 * HOUR))
+    assert [b"lost" in text for _, _, text in published.releases] == [True, False]
