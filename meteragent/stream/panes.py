@@ -87,10 +87,7 @@ class Store:
             self.open_slots.grow(room)
 
     def go_on(self, rows: Integers, panes: Integers) -> None:
-        """Take over that all panes of these rows before these have closed.
-
-        A row may come several times.
-        """
+        """All panes of these rows before these have closed; a row may come several times."""
         np.maximum.at(self.next, rows, panes)
 
     def add(self, records: Records, course: Course, tally: Tally) -> Iterator[Closed]:
@@ -119,7 +116,7 @@ class Store:
         if reached <= self._advanced_to:
             return
         rows = self._left_behind(reached)
-        self._advanced_to = max(self._advanced_to, reached)
+        self._advanced_to = reached
         final, timing = np.full(len(rows), reached), Timing(self.policy, course)
         if self.policy.presence == "public":  # whatever is beyond what is held is empty
             final = np.minimum(final, self.next[rows] + self.open_slots.panes)
