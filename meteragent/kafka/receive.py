@@ -37,6 +37,7 @@ class InPlace(asyncio.BufferedProtocol):
 
     def __init__(self, conn: Any, before: Any) -> None:  # noqa: ANN401 - aiokafka's own
         self._conn = conn
+        self._now = conn._loop.time  # noqa: SLF001
         self._before = before
         self._head = memoryview(bytearray(_LENGTH.size))
         self._body: memoryview | None = None
@@ -70,7 +71,7 @@ class InPlace(asyncio.BufferedProtocol):
         if not self._missing:
             answer, self._body, self._missing = self._body, None, self._head
             try:
-                _hand_over(self._conn, answer)
+                self._hand_over(answer)
             except Exception as error:  # noqa: BLE001 - whatever: nobody knows what comes next
                 self._break(error)
 
@@ -96,20 +97,20 @@ class InPlace(asyncio.BufferedProtocol):
     def _break(self, error: Exception) -> None:
         self._conn.close(reason=CloseReason.CONNECTION_BROKEN, exc=error)
 
-
-def _hand_over(conn: Any, answer: memoryview) -> None:  # noqa: ANN401 - aiokafka's own
-    """Let the request have its answer that was sent first."""
-    correlation, request, future = conn._requests[0]  # noqa: SLF001
-    is_its = correlation is not None and _LENGTH.unpack_from(answer)[0] == correlation
-    if len(answer) < LARGE or not is_its:
-        conn._handle_frame(bytes(answer))  # noqa: SLF001
-        return
-    data = _Data(answer)
-    request.parse_response_header(data)
-    if not future.done():
-        future.set_result(request.RESPONSE_TYPE.decode(data))
-    conn._last_action = conn._loop.time()  # noqa: SLF001
-    conn._requests.popleft()  # noqa: SLF001
+    def _hand_over(self, answer: memoryview) -> None:
+        """Let the request have its answer that was sent first."""
+        conn = self._conn
+        correlation, request, future = conn._requests[0]  # noqa: SLF001
+        is_its = correlation is not None and _LENGTH.unpack_from(answer)[0] == correlation
+        if len(answer) < LARGE or not is_its:
+            conn._handle_frame(bytes(answer))  # noqa: SLF001
+            return
+        data = _Data(answer)
+        request.parse_response_header(data)
+        if not future.done():
+            future.set_result(request.RESPONSE_TYPE.decode(data))
+        conn._last_action = self._now()  # noqa: SLF001 - else it would be taken for idle
+        conn._requests.popleft()  # noqa: SLF001
 
 
 class _Data:

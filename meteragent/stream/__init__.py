@@ -19,6 +19,7 @@ fold        panes into the windows that they are parts of
 part_fold   averages of parts into windows
 folds       all that is kept of open windows, and which of them are over
 completed   all that is asked about windows that are over
+losses      what is lost of open windows, and until when
 fold_record    windows that are not over as bytes, and back
 branch      one policy: who pays, what is released
 cohort      the meters that have the same policies, and their accounts
