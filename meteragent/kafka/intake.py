@@ -144,7 +144,8 @@ class Intake:
                     if self._forgotten:
                         return
                     documents += step.written(self._encoder.encode)
-                    self._headers[step.name] = headers_of(step.releases.policy)
+                    for name, releases in step.audiences():
+                        self._headers[name] = headers_of(releases.policy)
                     self._outbox.accounts.update(step.accounts)
                     self._outbox.accounts.update(step.homes)
                     self._outbox.tell(step.told)
@@ -154,9 +155,9 @@ class Intake:
                     self._tell(event)
                 documents.sort()
                 for d in documents:
-                    releases = self._outbox.releases.setdefault(self._outputs[d.policy], [])
+                    topic = self._outbox.releases.setdefault(self._outputs[d.policy], [])
                     headers = self._headers[d.policy]
-                    releases.append(Record(d.meter.encode(), d.text, d.end, headers))
+                    topic.append(Record(d.meter.encode(), d.text, d.end, headers))
                 if len(self._outbox) >= MOST_AT_ONCE:
                     return
         except BaseException:

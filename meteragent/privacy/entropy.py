@@ -42,7 +42,8 @@ KEY_BYTES = 32
 LEAST_DIFFERENT = 8
 """Bytes of a key; of random keys, fewer than one in 10^36 holds less."""
 TAG_BYTES = 16
-METER, GROUP, TIER = b"m", b"g", b"t"
+METER, GROUP = b"m", b"g"
+TIER = b"t"
 """The kinds of what has a window: so that no two kinds of one name share their noise."""
 POLICY_BYTES = blake2b.PERSON_SIZE
 WORDS_PER_BLOCK = 8

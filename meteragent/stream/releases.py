@@ -174,13 +174,17 @@ class Step:
     told: list[tuple[int, bytes]] = field(default_factory=list)
     """What those are told who decide groups: to which partition of sums, and what."""
 
-    def written(self, encode: Callable[[Releases], list[bytes]]) -> Iterator[Document]:
-        """What `encode` writes of each window, and of what tiers are told of it."""
-        yield from self._written(encode, self.releases, self.name)
+    def audiences(self) -> Iterator[tuple[str, Releases]]:
+        """What is released, and what tiers are told of it, each by its name."""
+        yield self.name, self.releases
         for tier in self.releases.tiers:
             assert tier.policy.tier is not None  # noqa: S101 - or it is none
-            name = tier_name(self.name, tier.policy.tier.name)
-            yield from self._written(encode, tier, name)
+            yield tier_name(self.name, tier.policy.tier.name), tier
+
+    def written(self, encode: Callable[[Releases], list[bytes]]) -> Iterator[Document]:
+        """What `encode` writes of each window, and of what tiers are told of it."""
+        for name, releases in self.audiences():
+            yield from self._written(encode, releases, name)
 
     def _written(
         self, encode: Callable[[Releases], list[bytes]], releases: Releases, name: str

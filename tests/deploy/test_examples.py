@@ -100,8 +100,8 @@ def test_an_example_is_a_preset_that_checks_and_protects(
     kind, text = FILES[name]
     example = loaded(tmp_path, text(tmp_path))
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
-    assert main(["check", "--offline", "-c", str(tmp_path / "agent.toml")]) == Exit.OK
-    assert "warning" not in capsys.readouterr().out
+    assert main(["check", "--offline", "--strict", "-c", str(tmp_path / "agent.toml")]) == Exit.OK
+    assert "--strict" not in capsys.readouterr().err
     assert all(policy.preset is not None for policy in example.policy)
     for said in explain.explanations(example):
         judge(said, kind)

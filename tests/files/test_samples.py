@@ -211,7 +211,7 @@ def test_how_the_input_is_written_is_said_once(directory: Path, capsys: Said) ->
 @pytest.mark.parametrize(
     ("mapping", "said"),
     [
-        ('format = "x"', "input.format: is no known format; write one of tasmota, "),
+        ('format = "x"', "input.format: is no known format; write one of "),
         ('unit = "kWh"', 'input.unit: is no unit of power; write kind = "energy", or one of W'),
         ('unit = "m3"', "input.unit: is not one of them"),
         ('value = "used_kwh"', "input.value: says kWh, and unit is W"),

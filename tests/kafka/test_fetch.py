@@ -64,7 +64,7 @@ class Told:
         return columns
 
     def of(self, fetched: Fetched) -> Any:  # noqa: ANN401
-        return Unpacker(self).columns(fetched)
+        return Unpacker(self)._slow_columns(fetched)
 
 
 def by_us(raw: bytes, aborted: list[tuple[int, int]], first: int, most: int) -> Any:  # noqa: ANN401

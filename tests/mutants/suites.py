@@ -29,6 +29,7 @@ SUITES = {
     "meteragent/config": ("tests/config", "tests/commands"),
     "meteragent/watch": ("tests/watch",),
     "meteragent/kafka": ("tests/kafka", "tests/schedules", "tests/watch"),
+    "meteragent/gateway": ("tests/gateway/test_works.py", "tests/gateway/test_journal.py"),
     "meteragent/files": ("tests/files",),
     "meteragent/library": ("tests/library",),
     "meteragent/commands": (
