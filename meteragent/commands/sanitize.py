@@ -220,7 +220,7 @@ def _places(
     source = stack.enter_context(
         closing(Source(arguments.input, follow=arguments.follow, whole=whole))
     )
-    for written in filter(None, (arguments.output, output, arguments.rejects, arguments.ledger)):
+    for written in _written(arguments, output):
         if source.is_over(written):
             raise FileRefused(str(written), "is the input itself", "name another file")
     path = IN_MEMORY if arguments.ledger is None else str(arguments.ledger)
@@ -235,8 +235,9 @@ def _places(
     return Paths(source, sink, rejects, ledger, copies=copies)
 
 
-def _written(arguments: Namespace) -> Iterator[Path]:
-    places = (arguments.output, arguments.rejects, arguments.ledger)
+def _written(arguments: Namespace, output: Path | None) -> Iterator[Path]:
+    """All files that are written."""
+    places = (arguments.output, output, arguments.rejects, arguments.ledger)
     yield from tiers.named(arguments).values()
     yield from (path for path in places if path is not None)
 

@@ -1,6 +1,7 @@
 """MQTT in and out, with a journal: what was acknowledged is neither lost nor released twice.
 
 disk        what is asked of a file system: handed in, so that tests can let the power fail
+errors      what can go wrong with the journal
 frames      batches of records <-> bytes, with a checksum
 journal     readings on the disk, for as long as open windows need them
 outbox      releases in the ledger that the broker does not have yet

@@ -18,7 +18,6 @@ last_readings    what fills the slots behind a pane
 kept, kept_hours    what is kept of windows that are not over; of some hours of them
 fold        panes into the windows that they are parts of
 part_fold   averages of parts into windows
-losses      windows of which a part was lost
 folds       all that is kept of open windows, and which of them are over
 completed   all that is asked about windows that are over
 fold_record    windows that are not over as bytes, and back
