@@ -41,10 +41,10 @@ def averages(policy: GroupPolicy, records: Sequence[Record]) -> dict[tuple[str, 
         for nth, watts in enumerate(record.watts):
             time = record.start + nth * record.spacing
             pane = time // policy.interval
-            if (pane + 1) * policy.interval + wait <= clock:
+            if (pane + 1) * policy.interval + wait <= clock or isnan(watts):
                 continue
             first = open_from.setdefault(record.meter, (time - policy.grace) // policy.interval)
-            if pane >= first and not isnan(watts):
+            if pane >= first:
                 low, high = policy.homes.minimum, policy.homes.maximum
                 clipped = min(max(int(watts), int(low)), int(high))
                 level = half_up(clipped - int(low), int(policy.domain.resolution))
