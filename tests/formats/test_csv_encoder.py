@@ -88,4 +88,4 @@ def test_every_output_can_be_asked_for_and_has_its_encoder() -> None:
     config = from_document({"policy": [{"name": "p", "preset": "tv-content"}]}, Path(), {})
     asked = (parser().parse_args(["sanitize", "in", "--format", name]) for name in OUTPUTS)
     kinds = {given.format: type(encoder_of(given.format, config.policies)) for given in asked}
-    assert kinds == {"json": Encoder, "csv": CsvEncoder}
+    assert kinds == {"json": Encoder, "csv": CsvEncoder, "parquet": Encoder}
