@@ -33,7 +33,8 @@ of last registers:
 
 and of open panes:
 
-    until    int64     none behind this time holds anything, in milliseconds
+    until    int64     none behind this time holds anything, in milliseconds ...
+    since    int64     ... and none before this
     first    int64     when the first begins that has not closed, in milliseconds
     slots    bytes     from there on, as many as a row has: levels, or registers, or -1
 

@@ -64,9 +64,10 @@ class Losses:
         return whole
 
     def awaited(self, rows: Integers) -> Integers:
-        """The first window of each row of which somebody is to be told, or NEVER."""
-        if not self.any():
-            return np.full(len(rows), NEVER)
+        """The first window of each row of which somebody is to be told, or NEVER.
+
+        Precondition: something was lost of some row.
+        """
         owed, whole_from = self._owed_from[rows], self._whole_from[rows]
         return np.where(owed < whole_from, owed, NEVER)
 
@@ -103,10 +104,6 @@ class Losses:
         owed = self.awaited(rows)
         since = self._windows.start(np.where(owed == NEVER, 0, owed))
         return as_bytes(np.where(owed == NEVER, NEVER, since)[:, np.newaxis])
-
-    def take_over(self, rows: Integers, until: Integers, state: Bytes) -> None:
-        """What was written down of these rows is so."""
-        self.lose(rows, since_in(state), until)
 
 
 def since_in(state: Bytes) -> Integers:

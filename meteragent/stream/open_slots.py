@@ -162,13 +162,14 @@ class OpenSlots:
         carried: Mask = ((opened % 2 == 1) & (opened != NOT_OPEN)).any(axis=1)
         return carried
 
-    def held_until(self, rows: Integers, begin: Integers) -> Integers:
-        """The pane up to which rows that begin with these hold anything."""
-        until = begin.copy()
+    def held(self, rows: Integers, begin: Integers) -> tuple[Integers, Integers]:
+        """From which pane up to which rows that begin with these hold anything."""
+        since, until = begin + self.panes, begin.copy()
         for step in range(self.panes):
             held = self._opened[rows, (begin + step) % self.panes] != NOT_OPEN
             until[held] = begin[held] + step + 1
-        return until
+            since[held] = np.minimum(since[held], begin[held] + step)
+        return since, until
 
     def straight(self, rows: Integers, begin: Integers) -> Levels:
         """levels[row, slot] of rows that begin with these panes."""

@@ -87,9 +87,10 @@ class WrittenDown:
         first, slots = self.store.next[rows], self.store.open_slots
         levels = slots.straight(rows, first)
         panes = self.policy.panes
-        state = [as_bytes(panes.start(first)[:, np.newaxis]), as_bytes(levels)]
-        until = panes.start(slots.held_until(rows, first))
-        return Folded(self._of_open, until, np.concatenate(state, axis=1))
+        since, until = slots.held(rows, first)
+        times = np.stack([panes.start(since), panes.start(first)], axis=1)
+        state = np.concatenate([as_bytes(times), as_bytes(levels)], axis=1)
+        return Folded(self._of_open, panes.start(until), state)
 
     def reopen(self, rows: Integers, kept: list[Folded], alone: Mask) -> None:
         """Go on with open panes that were carried; what is lost of them, say so."""
@@ -99,8 +100,9 @@ class WrittenDown:
         since = since_in(mine.state)
         lost = np.ones(len(rows), dtype=np.bool_)
         if mine.shape == self._of_open:
-            some, first = rows[alone], self.policy.panes.newest(since[alone])
-            levels = as_numbers(mine.state[alone, _TIME:], self.store.shown.dtype)
+            some, state = rows[alone], mine.state[alone]
+            first = self.policy.panes.newest(since_in(state[:, _TIME:]))
+            levels = as_numbers(state[:, 2 * _TIME :], self.store.shown.dtype)
             self.store.go_on(some, first)
             self.store.open_slots.take_over(some, first, levels)
             lost = ~alone
@@ -154,7 +156,7 @@ def shapes(assigned: Assigned) -> list[FoldShape]:
     digest, count = folds.shape
     kind = HELD if assigned.counts else policy.domain.dtype
     levels = OpenSlots(policy).length * kind.itemsize
-    of_open = FoldShape(share.mark_of_open, digest, _TIME + levels)
+    of_open = FoldShape(share.mark_of_open, digest, 2 * _TIME + levels)
     of_lost = FoldShape(share.mark_of_lost, 0, _TIME)
     of_windows = [FoldShape(share.mark, digest, count)] if folds.several else []
     of_last = [_of_last(assigned)] if assigned.counts else []

@@ -351,3 +351,8 @@ def test_no_record_is_longer_than_is_expected() -> None:
             published.commit(one, one.feed(readings([record], at)))
             lengths += [len(tail) for tail in behind([*published.accounts.values()])]
     assert max(lengths) == longest_tail
+
+
+def test_a_meter_takes_its_last_register_and_when_that_was() -> None:
+    one = policy(interval=HOUR, size=HOUR)
+    assert Counters(one).bytes_per_row == 16

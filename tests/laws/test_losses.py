@@ -16,8 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from meteragent.errors import LedgerDamaged
 from meteragent.stream.branch import Branch
 from meteragent.stream.cohort import Cohort
+from meteragent.stream.losses import since_in
 from meteragent.stream.pipeline import Assigned
 from meteragent.stream.releases import Withheld
 from tests.given import HOUR, KEY, SECOND, Record, policy, readings
@@ -186,3 +188,33 @@ def test_of_accounts_that_are_made_one_open_windows_are_lost() -> None:
     published.commit(one, one.feed(readings(log[9:], 9)))
     published.commit(one, one.tick(100 * HOUR))
     assert [b"lost" in text for _, _, text in published.releases] == [True, False]
+
+
+def test_panes_that_were_carried_are_lost_and_said_to_be_though_their_meter_stays_silent() -> None:
+    """Where windows are panes: nothing is folded, and what is open waits in the record.
+
+    a: --x--|-----|--y--|          carried; the policy is changed, and `a` is silent from then on
+    b:                       --x--|--x--|
+    """
+    short: dict[str, Any] = {"size": 60 * SECOND, "hop": 60 * SECOND, "interval": 10 * SECOND}
+    short |= {"idle": 10 * HOUR, "grace": 600 * SECOND}
+    sent = (("a", 0), ("a", 130), ("b", 1_500), ("b", 1_600), ("b", 1_700))
+    log = [Record(meter, 10**9 + at * SECOND, 10**9 + at * SECOND, (9.0,)) for meter, at in sent]
+    published = Published()
+    with carried_after(0):
+        one = built(published, (Assigned("", "all", replace(DAY, **short)),))
+        for at, record in enumerate(log):
+            published.commit(one, one.feed(readings([record], at)))
+    assert (published.position.offset, published.releases) == (2, [])
+    one = built(published, (Assigned("", "all", replace(OTHER, **short)),))
+    first = published.position.offset
+    published.commit(one, one.feed(readings(log[first:], first)))
+    published.commit(one, one.tick(log[-1].written + 20 * HOUR))
+    lost = [(meter, end - 10**9) for meter, end, text in published.releases if b"lost" in text]
+    assert lost == [("a", end * SECOND) for end in (20, 80, 140)]
+    assert len(published.releases) == 6
+
+
+def test_a_record_that_is_too_short_for_what_was_lost_is_refused() -> None:
+    with pytest.raises(LedgerDamaged, match="cut short"):
+        since_in(np.zeros((1, 7), dtype=np.uint8))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(
     "gigabytes",
-    [pytest.param("0.04", id="little"), pytest.param("1", id="much", marks=pytest.mark.slow)],
+    [pytest.param("0.1", id="little"), pytest.param("1", id="much", marks=pytest.mark.slow)],
 )
 def test_memory_is_flat(gigabytes: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["endless", "--gigabytes", gigabytes])
