@@ -8,6 +8,7 @@ decides groups. Each has an input, a ledger and a consumer group, and knows noth
 from enum import StrEnum
 
 from meteragent.config.model import Config
+from meteragent.errors import ConfigRefused, InvalidSetting
 
 OF_METERS = (
     "is beyond this command, which looks after accounts of meters alone",
@@ -25,7 +26,13 @@ class Work(StrEnum):
 
 
 def works(config: Config) -> dict[Work, Config]:
-    """What there is to be done, each with what it is configured with."""
+    """What there is to be done, each with what it is configured with.
+
+    ConfigRefused: some of it is not done on Kafka.
+    """
+    if any(one.tier for one in config.group):
+        instead = "leave it out here, and run `meteragent sanitize --groups … --tier …`"
+        raise ConfigRefused([InvalidSetting("group.tier", "is not told on Kafka yet", instead)])
     found = {}
     if config.policy:
         found[Work.METERS] = config

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from meteragent import policies, policy
+from meteragent.config.works import works
 from meteragent.errors import ConfigRefused
 from tests.config.test_group import ALONE, HOME, config, refused
 
@@ -106,3 +107,9 @@ def test_the_library_tells_one_audience(tmp_path: Any) -> None:  # noqa: ANN401 
     )
     with pytest.raises(ConfigRefused, match="tier: is not released by the library"):
         policies(file)
+
+
+def test_on_kafka_no_tier_of_a_group_is_told_and_it_is_said_so() -> None:
+    assert works(config(group=[ALONE]))
+    with pytest.raises(ConfigRefused, match="not told on Kafka yet"):
+        works(config(group=[ALONE | {"tier": [RESEARCH]}]))

@@ -19,6 +19,7 @@ SUITES = {
             "tests/laws/test_closing.py",
             "tests/laws/test_panes.py",
             "tests/laws/test_folds.py",
+            "tests/laws/test_losses.py",
         ),
         *("tests/laws/test_ticks.py", "tests/laws/test_pipeline.py", "tests/kafka"),
         *("tests/files/test_job.py", "tests/watch/test_balances.py"),
