@@ -73,7 +73,7 @@ class Domain:
                 "is too fine for bounds this wide",
                 "use fewer decimal places",
             )
-        dtype = next(t for t in (np.int8, np.int16, np.int32) if top <= np.iinfo(t).max)
+        dtype = smallest(top)
         for name, value in (
             ("minimum", low),
             ("maximum", high),
@@ -81,7 +81,7 @@ class Domain:
             ("resolution", fine),
             ("finer", int(width / fine)),
             ("top", top),
-            ("dtype", np.dtype(dtype)),
+            ("dtype", dtype),
             ("_scale", scale),
             ("_minimum", int(low * scale)),
             ("_step", int(width * scale)),
@@ -129,6 +129,11 @@ class Domain:
         """The watts of levels (fractions of a level too); absent is the caller's business."""
         watts: Watts = (self._minimum + levels.astype(np.float64) * self._resolution) / self._scale
         return watts
+
+
+def smallest(top: int) -> np.dtype[np.signedinteger]:
+    """The smallest type that holds levels up to this one, and ABSENT."""
+    return np.dtype(next(t for t in (np.int8, np.int16, np.int32) if top <= np.iinfo(t).max))
 
 
 def held(levels: Levels) -> int:

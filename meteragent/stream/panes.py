@@ -40,7 +40,7 @@ from meteragent.stream.closed import Closed, Tally
 from meteragent.stream.open_slots import OpenSlots
 from meteragent.stream.order import NEVER, Course, OwnTime, Timing, largest_so_far
 from meteragent.stream.records import NONE, Records
-from meteragent.stream.shown import Shown
+from meteragent.stream.shown import Shown, shown_of
 from meteragent.stream.strips import Panes
 
 UNKNOWN = -(2**62)
@@ -66,7 +66,7 @@ class Store:
         self._by_name = by_name
         self.in_order = False
         """Whether what `advance` closes is in order as it comes."""
-        self.shown = Shown(policy) if shown is None else shown
+        self.shown = shown_of(policy) if shown is None else shown
         self.open_slots = OpenSlots(policy, self.shown.dtype)
         self.next = np.empty(0, dtype=np.int64)
         """The first pane of each row that has not closed."""

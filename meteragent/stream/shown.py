@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from meteragent.privacy.arrays import Integers
-from meteragent.privacy.domain import Levels, Watts
+from meteragent.privacy.domain import ABSENT, Levels, Watts, smallest
 from meteragent.privacy.policy import Policy
 from meteragent.stream.closed import nobody
 from meteragent.stream.strips import Panes
@@ -45,3 +45,30 @@ class Shown:
         Precondition: they are the next of their rows, by row and then by time.
         """
         return Powers(panes, nobody(), 0)
+
+
+class Steps(Shown):
+    """Power where answers are on a finer grid: a slot holds how many steps it is.
+
+    Readings lie on every `finer`-th level alone, so that these say the same in fewer bytes.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__(policy)
+        self.dtype = smallest(policy.domain.top // policy.domain.finer)
+
+    def held(self, readings: Watts) -> Levels:
+        """What slots hold of readings; NaN is absent."""
+        steps: Levels = (super().held(readings) // self.domain.finer).astype(self.dtype)
+        return steps  # ABSENT, which is -1, stays what it is
+
+    def powers(self, panes: Panes) -> Powers:
+        """The power of each slot of panes that have closed."""
+        levels = panes.levels.astype(self.domain.dtype) * self.domain.dtype.type(self.domain.finer)
+        levels[panes.levels == ABSENT] = ABSENT
+        return super().powers(Panes(panes.rows, panes.panes, levels))
+
+
+def shown_of(policy: Policy) -> Shown:
+    """What slots hold where readings are of power."""
+    return Steps(policy) if policy.domain.finer > 1 else Shown(policy)

@@ -18,6 +18,7 @@ from meteragent.stream.open_slots import OpenSlots
 from meteragent.stream.order import NEVER as NOT_KNOWN
 from meteragent.stream.panes import UNKNOWN, Store
 from meteragent.stream.pieces import as_bytes, as_numbers
+from meteragent.stream.shown import shown_of
 
 _TIME = np.dtype(np.int64).itemsize
 
@@ -154,7 +155,7 @@ def shapes(assigned: Assigned) -> list[FoldShape]:
     """
     policy, share, folds = assigned.policy, assigned.share, Folds(assigned.policy)
     digest, count = folds.shape
-    kind = HELD if assigned.counts else policy.domain.dtype
+    kind = HELD if assigned.counts else shown_of(policy).dtype
     levels = OpenSlots(policy).length * kind.itemsize
     of_open = FoldShape(share.mark_of_open, digest, 2 * _TIME + levels)
     of_lost = FoldShape(share.mark_of_lost, 0, _TIME)
