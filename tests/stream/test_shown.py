@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meteragent.privacy.domain import Domain
+from meteragent.privacy.question import question
 from meteragent.stream.shown import Shown, Steps, shown_of
 from meteragent.stream.strips import Panes
 from tests.given import policy
 
-FINE = policy(domain=Domain(-1000, 24000, 1, "0.1"))
+COARSE = {"questions": (question("avg", 1, 2),)}
+FINE = policy(domain=Domain(-1000, 24000, 1, "0.1"), **COARSE)
 
 
 @given(st.lists(st.one_of(st.floats(-2000, 26000), st.just(float("nan"))), min_size=1))
@@ -30,4 +32,4 @@ def test_steps_become_the_levels_that_readings_have(watts: list[float]) -> None:
 def test_slots_hold_steps_only_where_answers_are_finer(
     resolution: str | None, kind: type[Shown]
 ) -> None:
-    assert type(shown_of(policy(domain=Domain(0, 24000, 1, resolution)))) is kind
+    assert type(shown_of(policy(domain=Domain(0, 24000, 1, resolution), **COARSE))) is kind
