@@ -47,7 +47,7 @@ class Shown:
         return Powers(panes, nobody(), 0)
 
 
-class Steps(Shown):
+class ShownInSteps(Shown):
     """Power where answers are on a finer grid: a slot holds how many steps it is.
 
     Readings lie on every `finer`-th level alone, so that these say the same in fewer bytes.
@@ -71,4 +71,4 @@ class Steps(Shown):
 
 def shown_of(policy: Policy) -> Shown:
     """What slots hold where readings are of power."""
-    return Steps(policy) if policy.domain.finer > 1 else Shown(policy)
+    return ShownInSteps(policy) if policy.domain.finer > 1 else Shown(policy)

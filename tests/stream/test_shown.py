@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.question import question
-from meteragent.stream.shown import Shown, Steps, shown_of
+from meteragent.stream.shown import Shown, ShownInSteps, shown_of
 from meteragent.stream.strips import Panes
 from tests.given import policy
 
@@ -19,7 +19,7 @@ FINE = policy(domain=Domain(-1000, 24000, 1, "0.1"), **COARSE)
 
 @given(st.lists(st.one_of(st.floats(-2000, 26000), st.just(float("nan"))), min_size=1))
 def test_steps_become_the_levels_that_readings_have(watts: list[float]) -> None:
-    readings, steps = np.array(watts), Steps(FINE)
+    readings, steps = np.array(watts), ShownInSteps(FINE)
     held = steps.held(readings)
     assert held.dtype.itemsize < FINE.domain.dtype.itemsize
     none = np.zeros(1, dtype=np.int64)
@@ -28,7 +28,7 @@ def test_steps_become_the_levels_that_readings_have(watts: list[float]) -> None:
     assert panes.levels[0].tolist() == FINE.domain.levels(readings).tolist()
 
 
-@pytest.mark.parametrize(("resolution", "kind"), [("0.1", Steps), (None, Shown)])
+@pytest.mark.parametrize(("resolution", "kind"), [("0.1", ShownInSteps), (None, Shown)])
 def test_slots_hold_steps_only_where_answers_are_finer(
     resolution: str | None, kind: type[Shown]
 ) -> None:
