@@ -1,7 +1,7 @@
 """The consumer of an agent: membership, polling, back-pressure, and who is caught up."""
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition
 
@@ -117,7 +117,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
                 asyncio.create_task(ownership.watch(self._look_around, self._fail)),
             ]
             if self._watch is not None:
-                self._beside.append(asyncio.create_task(self._heed(self._watch())))
+                self._beside.append(asyncio.create_task(self._heed(self._watch)))
             await self._poll()
         finally:
             for task in self._beside:
@@ -162,9 +162,9 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         except Exception as error:  # noqa: BLE001 - told by `run`
             self._fail(error)
 
-    async def _heed(self, watched: Awaitable[Exception]) -> None:
+    async def _heed(self, watch: Callable[[], Awaitable[Exception]]) -> None:
         """Begin anew, when what was known before has changed."""
-        self._fail(await watched)
+        self._fail(await watch())
 
     def _fail(self, error: Exception) -> None:
         self._failure = error

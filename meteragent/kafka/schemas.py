@@ -6,12 +6,12 @@ counts as unknown for a while, and then the registry is asked again.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 
 from meteragent.config.registry import Registry
 from meteragent.errors import InvalidSetting, RegistryRefused, RegistryUnreachable
 from meteragent.formats.registered import RegisteredDecoder, SchemasLacking
-from meteragent.kafka.loop import Clock, back_off
+from meteragent.kafka.loop import Clock, Work, back_off
 from meteragent.kafka.registry import RegistryClient
 from meteragent.watch.events import Listener, SchemasAwaited
 
@@ -111,9 +111,7 @@ class Wanted:
         """Whether that is longer than a registry takes that is well."""
         return self.seconds > PATIENCE_SECONDS
 
-    def begin(
-        self, learning: Coroutine[object, object, None], failed: Callable[[Exception], None]
-    ) -> None:
+    def begin(self, learning: Work, failed: Callable[[Exception], None]) -> None:
         """Wait until this is done, or has failed in a way that nobody reckons with."""
         self.end()
         self._since = self._now()
@@ -126,10 +124,8 @@ class Wanted:
             self._task = None
 
 
-async def _told(
-    learning: Coroutine[object, object, None], failed: Callable[[Exception], None]
-) -> None:
+async def _told(learning: Work, failed: Callable[[Exception], None]) -> None:
     try:
-        await learning
+        await learning()
     except Exception as error:  # noqa: BLE001 - or it would be waited for again and again
         failed(error)

@@ -8,7 +8,6 @@ has fenced this producer first, so the next transaction fails, and with it goes 
 """
 
 import asyncio
-from collections.abc import Awaitable
 from functools import partial
 
 from aiokafka import TopicPartition
@@ -124,18 +123,18 @@ class Worker:
         if command in background:
             work, done = background[command]
             self._task = asyncio.create_task(
-                self._until_done(work(), done), name=f"{command.value} {self.partition}"
+                self._until_done(work, done), name=f"{command.value} {self.partition}"
             )
         elif command in at_once:
             at_once[command]()
 
-    async def _until_done(self, work: Awaitable[None], done: Event) -> None:
+    async def _until_done(self, work: Work, done: Event) -> None:
         """Report `done`, or ERROR; what has been forgotten meanwhile reports nothing.
 
         A cancellation that is not ours comes from inside the client, and is an error too.
         """
         try:
-            await work
+            await work()
             if self._task is asyncio.current_task():
                 self.on(done)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it is built anew
@@ -214,8 +213,8 @@ class Worker:
         if self.intake is intake and self.runs:
             self._go_on()
             self._hold_back()
-            learn = self._shared.schemas.learn
-            self.wanted.begin(learn(self.partition, lacking), self.fail)
+            learning = partial(self._shared.schemas.learn, self.partition, lacking)
+            self.wanted.begin(learning, self.fail)
 
     def pass_time(self, now: int) -> None:
         """Every record up to now has been fed: the brokers' clock may close windows."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -249,7 +251,7 @@ def test_who_waits_tries_again_until_it_is_there(
 
     async def scenario() -> None:
         assert wanted.seconds == 0.0
-        wanted.begin(known.learn(3, lacking(1)), told_of_failure)
+        wanted.begin(partial(known.learn, 3, lacking(1)), told_of_failure)
         for _ in range(200):
             await asyncio.sleep(0.01)
             if len(told) > 2:
@@ -309,13 +311,29 @@ def test_a_failure_that_nobody_reckons_with_is_told() -> None:
         raise LookupError
 
     async def scenario() -> None:
-        wanted.begin(broken(), found.append)
+        wanted.begin(broken, found.append)
         for _ in range(10):
             await asyncio.sleep(0)
         assert not wanted.waits
 
     run(scenario())
     assert [type(error) for error in found] == [LookupError]
+
+
+def test_who_is_told_at_once_to_wait_no_longer_leaves_nothing_behind(server: Registry) -> None:
+    """Not even a coroutine that nobody awaited: this run would fail of its warning."""
+    known, decoder, told = learning(server)
+    wanted = Wanted(time.monotonic)
+
+    async def scenario() -> None:
+        wanted.begin(partial(known.learn, 3, lacking(1)), told.append)
+        wanted.end()
+        await asyncio.sleep(0)
+
+    run(scenario())
+    gc.collect()
+    assert not told
+    assert not decoder.knows(1)
 
 
 def test_a_store_outlives_its_server() -> None:
