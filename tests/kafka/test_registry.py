@@ -324,15 +324,17 @@ def test_who_is_told_at_once_to_wait_no_longer_leaves_nothing_behind(server: Reg
     """Not even a coroutine that nobody awaited: this run would fail of its warning."""
     known, decoder, told = learning(server)
     wanted = Wanted(time.monotonic)
+    failures: list[Exception] = []
 
     async def scenario() -> None:
-        wanted.begin(partial(known.learn, 3, lacking(1)), told.append)
+        wanted.begin(partial(known.learn, 3, lacking(1)), failures.append)
         wanted.end()
         await asyncio.sleep(0)
 
     run(scenario())
     gc.collect()
     assert not told
+    assert not failures
     assert not decoder.knows(1)
 
 
