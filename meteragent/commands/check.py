@@ -15,8 +15,8 @@ from meteragent.errors import KeyRefused, MeterAgentError
 from meteragent.explain import advice
 from meteragent.explain.explain import doubts
 from meteragent.explain.words import listed, time_text
-from meteragent.formats import fast
 from meteragent.formats.messages import message_decoder
+from meteragent.privacy import native
 from meteragent.privacy.group import GroupPolicy
 from meteragent.stream.meters import lookalikes
 from meteragent.stream.trail import read_back
@@ -39,7 +39,7 @@ def run(arguments: Namespace) -> Exit:
         _warn(policy.name, doubts(policy.guarantee))
     of_gateway = bool(config.mqtt.topics)
     sys.stdout.write("" if of_gateway else _replays(config))
-    sys.stdout.write(f"records: read by {fast.way()}\n")
+    sys.stdout.write(f"records: read by {native.way()}\n")
     sys.stdout.write(_journal(config) if of_gateway else _senders(config, arguments))
     online = OF_GATEWAY if of_gateway else ONLINE
     checks = OFFLINE if arguments.offline else (*OFFLINE, *online)

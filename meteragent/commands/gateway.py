@@ -11,8 +11,8 @@ from meteragent import __version__
 from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load
 from meteragent.errors import ConfigRefused, InvalidSetting
-from meteragent.formats import fast
 from meteragent.kafka.loop import run_until_done
+from meteragent.privacy import native
 from meteragent.watch import log, trace
 from meteragent.watch.looked import GatewayDisk
 from meteragent.watch.metrics import Monitor
@@ -60,7 +60,7 @@ async def _run(config: Config, *, accept_loss: bool) -> None:
     monitor.series.registry.register(
         GatewayDisk(journal_bytes=lambda: gateway.journal_bytes, unsent=lambda: gateway.unsent)
     )
-    _log.info("gateway starts", version=__version__, records=f"read by {fast.way()}")
+    _log.info("gateway starts", version=__version__, records=f"read by {native.way()}")
     ProcessCollector(registry=monitor.series.registry)
     status = Status(config, monitor, gateway, phrases=OF_GATEWAYS)
     async with (

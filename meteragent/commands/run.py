@@ -11,10 +11,10 @@ from meteragent import __version__
 from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load
 from meteragent.config.works import works
-from meteragent.formats import fast
 from meteragent.formats.messages import message_decoder
 from meteragent.kafka.agents import Agents
 from meteragent.kafka.loop import run_until_done
+from meteragent.privacy import native
 from meteragent.watch import log, trace
 from meteragent.watch.metrics import Monitor
 from meteragent.watch.notify import reporting
@@ -55,7 +55,7 @@ async def _run(config: Config) -> None:
     agents = Agents(config, config.agent.noise_key(), lambda work: monitors[work].tell)
     for work, monitor in monitors.items():
         monitor.watch(agents.of[work])
-    _log.info("agent starts", version=__version__, records=f"read by {fast.way()}")
+    _log.info("agent starts", version=__version__, records=f"read by {native.way()}")
     shown = monitors[agents.shown]
     ProcessCollector(registry=shown.series.registry)
     others = {work.value: one for work, one in monitors.items() if one is not shown}

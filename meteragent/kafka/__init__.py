@@ -6,6 +6,7 @@ assignor    who gets which partition
 memberships    who is in which group, read from its topic
 work, preparing    what differs from one kind of work to another, and has to be known before
 handover    what workers share, and what each of them builds up
+receive    answers of brokers, received where they stay
 fetch, unpack    the input as batches of bytes, and what they hold as columns
 registry, schemas, subjects    a schema registry: asked, waited for, told what releases are
 intake      the pipeline of a partition, and what it has made

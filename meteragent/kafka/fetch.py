@@ -23,6 +23,7 @@ from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c
 
 from meteragent.formats import fast
+from meteragent.kafka.receive import InPlaceClient
 
 EVERYTHING = 2**63 - 1
 """An offset that comes after all records."""
@@ -55,6 +56,7 @@ class InputConsumer(AIOKafkaConsumer):  # type: ignore[misc]
 
     async def start(self) -> None:
         """Connect. Nothing is fetched before partitions are assigned."""
+        self._client.__class__ = InPlaceClient
         await super().start()
         self._fetcher.__class__ = _BatchFetcher  # aiokafka makes it by itself
         self._fetcher.listen()

@@ -2,12 +2,20 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from ctypes import CDLL
 from importlib.util import find_spec
 from typing import TypeVar
 
 T = TypeVar("T")
 
 Work = Callable[[], Awaitable[None]]
+
+SPARE_BYTES = 64 * 2**20
+"""So much is kept for later of what was freed."""
+MAPPED_BYTES = 16 * 2**20
+"""What is larger goes back at once."""
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+
 Clock = Callable[[], float]
 """Answers with seconds: those that pass, whatever is done to the wall clock, or those that it
 shows. Tests hand in others."""
@@ -29,6 +37,7 @@ async def within(milliseconds: int, work: Work) -> None:
 
 def run_until_done(work: Coroutine[object, object, None]) -> None:
     """Run to the end; what libraries leave behind in the loop is told by its type alone."""
+    keep_memory()
     with asyncio.Runner(loop_factory=_factory()) as runner:
         runner.run(work)
 
@@ -47,6 +56,19 @@ async def unless(ended: asyncio.Event, work: Coroutine[object, object, T]) -> T 
     finally:
         task.cancel()
         waiting.cancel()
+
+
+def keep_memory() -> bool:
+    """Let what is freed be used again at once; answer whether this C library can.
+
+    Answers to fetches take some megabytes and are soon let go of: glibc would give their pages back
+    and ask for others, which cost as much as to read what is in them.
+    """
+    try:
+        mallopt = CDLL(None).mallopt
+    except (AttributeError, OSError):
+        return False
+    return bool(mallopt(_TRIM_THRESHOLD, SPARE_BYTES) and mallopt(_MMAP_THRESHOLD, MAPPED_BYTES))
 
 
 def _factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

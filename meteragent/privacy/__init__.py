@@ -1,6 +1,7 @@
 """What is promised, exactly: from watts to a noisy level, and what it costs. Pure.
 
 exact, units, arrays    numbers: exact decimals, durations and powers, columns
+native      the wheel that does some of this faster, where it is installed
 domain      watts <-> levels of a public grid
 windows     which window: from when to when it lasts, and how many slots it has
 zone, calendar    the days, weeks and months of a time zone, by what its clocks show

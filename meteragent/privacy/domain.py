@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.errors import InvalidSetting
+from meteragent.privacy import native
 from meteragent.privacy.exact import decimal, type_of_decimal
 
 ABSENT = -1
@@ -99,6 +100,11 @@ class Domain:
         steps apart.
         """
         levels = np.empty(watts.shape, dtype=self.dtype)
+        if native.fits():
+            bounds = float(self.minimum), float(self.maximum), float(self._scale)
+            steps = self._step - 2 * self._minimum, 2 * self._step, self.finer
+            native.wheel.levels(np.ascontiguousarray(watts), levels, bounds, steps)
+            return levels
         for first in range(0, len(watts), AT_ONCE):
             levels[first : first + AT_ONCE] = self._levels(watts[first : first + AT_ONCE])
         return levels

@@ -12,6 +12,7 @@ closed      what becomes of readings, and which panes have closed
 shown       what meters show: power, or something that becomes it
 counters    registers, which become the power between them
 panes       when panes close: the theory, and all the rules
+fast_panes  the same by the wheel, one reading after the other
 grain       what is folded: readings, or averages of parts
 pieces      which panes are pieces of which windows, and numbers as bytes
 last_readings    what fills the slots behind a pane
@@ -20,6 +21,7 @@ fold        panes into the windows that they are parts of
 part_fold   averages of parts into windows
 folds       all that is kept of open windows, and which of them are over
 completed   all that is asked about windows that are over
+losses      what is lost of open windows, and until when
 fold_record    windows that are not over as bytes, and back
 written     what is written down of a policy's meters, and taken over
 losses      windows of which a part was lost

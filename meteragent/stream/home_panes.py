@@ -16,7 +16,8 @@ from meteragent.privacy.domain import ABSENT
 from meteragent.privacy.group import GroupPolicy, added_up, heard, without_gaps
 from meteragent.privacy.query import averages
 from meteragent.stream.closed import Closed
-from meteragent.stream.panes import UNKNOWN, Store
+from meteragent.stream.fast_panes import store_of
+from meteragent.stream.panes import UNKNOWN
 from meteragent.stream.rolls import Roll, Rolls
 
 Kept = NDArray[np.void]
@@ -46,7 +47,7 @@ class HomePanes:
 
     def __init__(self, policy: GroupPolicy, rolls: Rolls) -> None:
         self.policy = policy.home
-        self.store = Store(self.policy)
+        self.store = store_of(self.policy)
         self.done = UNKNOWN
         """The first pane that is not summed."""
         self._group, self._rolls = policy, rolls

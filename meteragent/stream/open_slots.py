@@ -35,21 +35,21 @@ class OpenSlots:
         self.panes = -(-self.length // policy.panes.slots)
         """The most panes of one row that can be open at once."""
         kind = policy.domain.dtype if held is None else held
-        self._levels = np.empty((0, self.length), dtype=kind)
-        self._opened = np.empty((0, self.panes), dtype=np.int64)
+        self.levels = np.empty((0, self.length), dtype=kind)
+        self.opened = np.empty((0, self.panes), dtype=np.int64)
         """Twice the offset of a record, and one more where older ones are carried."""
-        self._opened_clock = np.empty((0, self.panes), dtype=np.int64)
+        self.opened_clock = np.empty((0, self.panes), dtype=np.int64)
 
     def grow(self, rows: int) -> None:
         """Make room for so many rows."""
-        lengthen(self, "_levels", rows, ABSENT)
-        lengthen(self, "_opened", rows, NOT_OPEN)
-        lengthen(self, "_opened_clock", rows, NOT_OPEN)
+        lengthen(self, "levels", rows, ABSENT)
+        lengthen(self, "opened", rows, NOT_OPEN)
+        lengthen(self, "opened_clock", rows, NOT_OPEN)
 
     @property
     def bytes_per_row(self) -> int:
         """What a meter takes here."""
-        return self.length * self._levels.itemsize + 2 * self.panes * self._opened.itemsize
+        return self.length * self.levels.itemsize + 2 * self.panes * self.opened.itemsize
 
     def end(self, begin: Integers) -> Integers:
         """The time at which a row that begins with this pane ends."""
@@ -69,7 +69,7 @@ class OpenSlots:
             self.length,
             self._panes.interval,
         )
-        return fill(self._levels.reshape(-1), records, places)
+        return fill(self.levels.reshape(-1), records, places)
 
     def open(self, records: Records) -> None:
         """Note the record that touches a pane first."""
@@ -84,22 +84,22 @@ class OpenSlots:
             which = np.repeat(which, span + 1)
             pane = pane[which] + counted(span + 1)
         cells = records.rows[which] * self.panes + pane % self.panes
-        opened = self._opened.reshape(-1)
+        opened = self.opened.reshape(-1)
         opens = np.flatnonzero(opened[cells] >= CARRIED)
         if len(opens):
             carried = opened[cells[opens]] == CARRIED
             put_first(opened, cells[opens], 2 * records.offsets[which[opens]] + carried)
-            clocks = self._opened_clock.reshape(-1)
+            clocks = self.opened_clock.reshape(-1)
             put_first(clocks, cells[opens], records.before[which[opens]])
 
     def strips(self, rows: Integers, begin: Integers, final: Integers) -> Strips:
         """What these rows hold, with room for all panes from `begin` up to `final`."""
         widths = self._panes.slots_between(begin, final) + self.length
         first = np.cumsum(widths) - widths
-        levels = np.full(widths.sum(), ABSENT, dtype=self._levels.dtype)
+        levels = np.full(widths.sum(), ABSENT, dtype=self.levels.dtype)
         slots = stretches(levels, self.length)
         for some, there, here in self._turned(begin):
-            slots[first[some], here] = self._levels[rows[some], there]
+            slots[first[some], here] = self.levels[rows[some], there]
         return Strips(self._panes, rows, begin, final, first, levels)
 
     def go_on(self, strips: Strips) -> None:
@@ -107,11 +107,11 @@ class OpenSlots:
         rows, passed = strips.rows, strips.final - strips.begin
         for step in range(self.panes):
             left = np.flatnonzero(passed > step)
-            self._opened[rows[left], (strips.begin[left] + step) % self.panes] = NOT_OPEN
+            self.opened[rows[left], (strips.begin[left] + step) % self.panes] = NOT_OPEN
         slots = stretches(strips.levels, self.length)
         first = strips.first + self._panes.slots_between(strips.begin, strips.final)
         for some, there, here in self._turned(strips.final):
-            self._levels[rows[some], there] = slots[first[some], here]
+            self.levels[rows[some], there] = slots[first[some], here]
 
     def _turned(self, begin: Integers) -> Iterator[tuple[Integers, slice, slice]]:
         """Which rows that begin with these panes hold which slots, and where.
@@ -127,38 +127,38 @@ class OpenSlots:
 
     def touched(self, rows: Integers) -> Mask:
         """Which of these rows have an open pane; others hold nothing."""
-        touched: Mask = (self._opened[rows] != NOT_OPEN).any(axis=1)
+        touched: Mask = (self.opened[rows] != NOT_OPEN).any(axis=1)
         return touched
 
     def open_panes(self) -> int:
         """How many panes of all rows are open."""
-        return int(np.count_nonzero(self._opened != NOT_OPEN))
+        return int(np.count_nonzero(self.opened != NOT_OPEN))
 
     def oldest(self) -> tuple[int, int] | None:
         """The oldest record that an open pane still needs, and the clock before it."""
-        if not self._opened.size:
+        if not self.opened.size:
             return None
-        at = int(self._opened.argmin())
-        offset = int(self._opened.flat[at])
-        return None if offset >= CARRIED else (offset // 2, int(self._opened_clock.flat[at]))
+        at = int(self.opened.argmin())
+        offset = int(self.opened.flat[at])
+        return None if offset >= CARRIED else (offset // 2, int(self.opened_clock.flat[at]))
 
     # What is carried.
 
     def opened_before(self, offset: int) -> Integers:
         """The rows that need a record from before this one, those with the oldest first."""
-        first = self._opened.min(axis=1, initial=NOT_OPEN)
+        first = self.opened.min(axis=1, initial=NOT_OPEN)
         rows = np.flatnonzero(first < 2 * offset)
         oldest: Integers = rows[np.argsort(first[rows], kind="stable")]
         return oldest
 
     def carry(self, rows: Integers) -> None:
         """What these rows hold is written down, and need not be read again."""
-        opened = self._opened[rows]
-        self._opened[rows] = np.where(opened == NOT_OPEN, NOT_OPEN, CARRIED)
+        opened = self.opened[rows]
+        self.opened[rows] = np.where(opened == NOT_OPEN, NOT_OPEN, CARRIED)
 
     def carried(self, rows: Integers) -> Mask:
         """Which of these rows hold anything that would not be read again."""
-        opened = self._opened[rows]
+        opened = self.opened[rows]
         carried: Mask = ((opened % 2 == 1) & (opened != NOT_OPEN)).any(axis=1)
         return carried
 
@@ -166,7 +166,7 @@ class OpenSlots:
         """From which pane up to which rows that begin with these hold anything."""
         since, until = begin + self.panes, begin.copy()
         for step in range(self.panes):
-            held = self._opened[rows, (begin + step) % self.panes] != NOT_OPEN
+            held = self.opened[rows, (begin + step) % self.panes] != NOT_OPEN
             until[held] = begin[held] + step + 1
             since[held] = np.minimum(since[held], begin[held] + step)
         return since, until
@@ -182,4 +182,4 @@ class OpenSlots:
         for step in range(self.panes):
             slots = slice(step * self._panes.slots, (step + 1) * self._panes.slots)
             held = np.flatnonzero((levels[:, slots] != ABSENT).any(axis=1))
-            self._opened[rows[held], (begin[held] + step) % self.panes] = CARRIED
+            self.opened[rows[held], (begin[held] + step) % self.panes] = CARRIED

@@ -116,9 +116,11 @@ class Store:
 
         Precondition: the clock has come so far in its course.
         """
-        reached = self._idle(clock)
+        self.in_order, reached = False, self._idle(clock)
+        if reached <= self._advanced_to:
+            return
         rows = self._left_behind(reached)
-        self._advanced_to = max(self._advanced_to, reached)
+        self._advanced_to = reached
         final, timing = np.full(len(rows), reached), Timing(self.policy, course)
         if self.policy.presence == "public":  # whatever is beyond what is held is empty
             final = np.minimum(final, self.next[rows] + self.open_slots.panes)

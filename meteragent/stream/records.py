@@ -30,6 +30,12 @@ class Records:
     """The first pane still open to each record; of no meaning until `panes` has found it."""
 
     @property
+    def columns(self) -> list[Integers]:
+        """What is known of each record, but for its levels and what is open to it."""
+        its = (self.rows, self.offsets, self.before, self.starts, self.intervals, self.counts)
+        return [*map(np.ascontiguousarray, its), self.firsts]
+
+    @property
     def ends(self) -> Integers:
         """The time of each record's last reading."""
         ends: Integers = self.starts + self.intervals * (self.counts - 1)
@@ -71,6 +77,8 @@ class Records:
         Absent readings tell nothing, not even what time it is for their meter: nothing remains of
         them once their pane has closed, so that a rebuild would not know.
         """
+        if (self.levels != ABSENT).all():
+            return self
         each, nth = self.spread()
         holding = self.levels[each(self.firsts) + nth].reshape(-1) != ABSENT
         if holding.all():

@@ -10,13 +10,14 @@ import numpy as np
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.ledger import NEVER
 from meteragent.stream.counters import HELD, Counters
+from meteragent.stream.fast_panes import store_of
 from meteragent.stream.fold_record import Folded, FoldShape
 from meteragent.stream.folds import Folds
 from meteragent.stream.losses import since_in
 from meteragent.stream.meters import Assigned
 from meteragent.stream.open_slots import OpenSlots
 from meteragent.stream.order import NEVER as NOT_KNOWN
-from meteragent.stream.panes import UNKNOWN, Store
+from meteragent.stream.panes import UNKNOWN
 from meteragent.stream.pieces import as_bytes, as_numbers
 from meteragent.stream.shown import shown_of
 
@@ -31,7 +32,7 @@ class WrittenDown:
         self.policy = assigned.policy
         self.share = assigned.share
         self._counters = Counters(self.policy) if assigned.counts else None
-        self.store = Store(self.policy, by_name, self._counters)
+        self.store = store_of(self.policy, by_name, self._counters)
         self.folds = Folds(self.policy)
         *_, self._of_open, self._of_lost = shapes(assigned)
         self._of_last = _of_last(assigned)

@@ -19,7 +19,7 @@ from meteragent import __version__
 from meteragent.explain.document import Answer
 from meteragent.explain.explain import answers, bits_told
 from meteragent.explain.guarantee import Guarantee
-from meteragent.formats import fast
+from meteragent.privacy import native
 from meteragent.privacy.policy import Policy
 from meteragent.stream.pipeline import DAWN
 from meteragent.watch.balances import NOBODY, Balances, Standing
@@ -188,7 +188,7 @@ def _shares(standing: Standing, total: float) -> tuple[list[tuple[str, float]], 
 
 def _constants(guarantees: list[Guarantee]) -> Iterator[Metric]:
     build = InfoMetricFamily("meteragent_build", "What is running.")
-    running = {"version": __version__, "python": platform.python_version(), "decoder": fast.way()}
+    running = {"version": __version__, "python": platform.python_version(), "decoder": native.way()}
     build.add_metric([], running)
     yield build
     digest = InfoMetricFamily(

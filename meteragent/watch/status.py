@@ -23,7 +23,7 @@ from meteragent import __version__
 from meteragent.config import Config
 from meteragent.explain.explain import answers, bits_told
 from meteragent.explain.guarantee import Guarantee
-from meteragent.formats import fast
+from meteragent.privacy import native
 from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.terms import JOINT
 from meteragent.stream.partition import State
@@ -115,7 +115,7 @@ class Status:
         records, releases = recent.rates(now)
         return {
             "version": __version__,
-            "decoder": fast.way(),
+            "decoder": native.way(),
             "now": now,
             "up_seconds": now - self._begun,
             "state": self.state(),

@@ -31,10 +31,10 @@ from meteragent.files.ledger import SqliteLedger
 from meteragent.files.paths import Paths
 from meteragent.files.sink import File
 from meteragent.files.source import Source
-from meteragent.formats import fast
 from meteragent.formats.encoder import Encoder
 from meteragent.formats.lines import decoder_of
 from meteragent.formats.mapping import Mapping
+from meteragent.privacy import native
 from meteragent.privacy.entropy import KEY_BYTES, NoiseKey
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def kinds(*, quick: bool) -> list[Kind]:
 
 def decode_only(path: Path) -> int:
     """Read and decode in Python, and do nothing else; answer how many readings there were."""
-    with closing(Source(str(path))) as source, patch.object(fast, "native", None):
+    with closing(Source(str(path))) as source, patch.object(native, "wheel", None):
         decoder, readings = None, 0
         for block in source.blocks():
             if decoder is None:
@@ -190,7 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     config = from_document({"policy": [dict(POLICY)]}, Path(), {})
     shares = []
-    print(f"JSON is sanitized by {fast.way()}")
+    print(f"JSON is sanitized by {native.way()}")
     print("million readings/s   MB  decode cpu   sanitize cpu  decode clock  sanitize    share")
     with TemporaryDirectory() as made:
         for kind in kinds(quick=given.quick):

@@ -20,7 +20,7 @@ from meteragent.commands.exit_codes import CODES, Exit, code_of
 from meteragent.commands.schema import SCHEMAS
 from meteragent.config.reference import reference
 from meteragent.errors import BrokerRefused, LedgerDamaged, MeterAgentError, TopicsUnfit
-from meteragent.formats import fast
+from meteragent.privacy import native
 
 ROOT = Path(__file__).parents[2]
 MARKER = "meter-4711-used-1234.5W"
@@ -56,7 +56,7 @@ def test_check_accepts_the_example(directory: Path, capsys: Said) -> None:
     assert [first, *rest] == [
         "configuration: good, with policies household",
         REPLAY,
-        f"records: read by {fast.way()}",
+        f"records: read by {native.way()}",
         "certificates and secrets: good",
         "noise key: good",
     ]

@@ -23,6 +23,7 @@ from meteragent.formats.lines import JsonLines
 from meteragent.formats.mapping import Mapping
 from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.unpack import Unpacker
+from meteragent.privacy import native
 from tests.batches import GZIP, LZ4, NONE, SNAPPY, ZSTD, Stored, batch
 from tests.formats.payloads import Payloads
 from tests.formats.same import plain
@@ -96,7 +97,7 @@ def test_a_million_records_are_read_as_the_twin_reads_them() -> None:
 def test_most_of_what_meters_write_is_not_left_to_the_twin() -> None:
     payloads = Payloads(Random(5))
     values = [payloads.good() for _ in range(2_000)]
-    _, _, odd, _ = fast.native.Reader().lines(b"\n".join(values) + b"\n", 0, 0)[0]
+    _, _, odd, _ = native.wheel.Reader().lines(b"\n".join(values) + b"\n", 0, 0)[0]
     assert len(odd) < len(values) / 5  # escapes, and keys that nobody knows
 
 
@@ -268,22 +269,23 @@ def test_only_the_decoder_of_our_own_json_has_a_fast_twin() -> None:
 
 
 def test_a_wheel_of_another_version_is_not_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert fast.native.__version__ == fast.VERSION == meteragent.__version__
-    assert fast.way() == f"meteragent-fast {fast.VERSION}"
-    monkeypatch.setattr(fast, "VERSION", "9.9")
+    assert native.wheel.__version__ == native.VERSION == meteragent.__version__
+    assert native.way() == f"meteragent-fast {native.VERSION}"
+    monkeypatch.setattr(native, "VERSION", "9.9")
     assert fast.reader_for(Decoder()) is None
     assert fast.checksum(b"abc", 0, 3) is None
     assert (
-        fast.way() == f"Python, as meteragent-fast {meteragent.__version__} is not for this version"
+        native.way()
+        == f"Python, as meteragent-fast {meteragent.__version__} is not for this version"
     )
-    monkeypatch.setattr(fast, "native", None)
-    assert fast.way() == "Python"
+    monkeypatch.setattr(native, "wheel", None)
+    assert native.way() == "Python"
     assert fast.reader_for(Decoder()) is None
 
 
 def test_without_a_wheel_there_is_no_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "meteragent_fast", None)
-    assert runpy.run_path(str(fast.__file__))["way"]() == "Python"
+    assert runpy.run_path(str(native.__file__))["way"]() == "Python"
 
 
 def test_lines_without_a_record_leave_columns_empty() -> None:

@@ -19,20 +19,19 @@ from meteragent.privacy.domain import ABSENT, Domain
 from meteragent.privacy.ledger_record import behind
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.question import question
-from meteragent.stream.closed import Closed, Tally
 from meteragent.stream.counters import Counters
 from meteragent.stream.fold_record import longest
 from meteragent.stream.order import Course
-from meteragent.stream.panes import Store
 from meteragent.stream.pipeline import Assigned, Pipeline
 from meteragent.stream.releases import Step, Withheld
 from meteragent.stream.strips import Panes
 from meteragent.stream.written import shapes
 from tests.given import HOUR, KEY, MINUTE, SECOND, Record, policy, readings
 from tests.laws.test_carried import FATES, LATE, LONGER, carried_after
-from tests.laws.test_panes import MANY, columns_of, come_to, cut, policies, timelines
+from tests.laws.test_panes import MANY, Side, columns_of, cut, kinds, policies, timelines
 from tests.laws.test_pipeline import HOME, PEAKS, SUMS, Published, at_once
 from tests.twins.counters import differences, level_of, power
+from tests.twins.panes import Pane
 from tests.twins.panes import Panes as Twin
 
 ALL = (
@@ -47,16 +46,9 @@ SHOWN = st.sampled_from([0, 1, 2, 5, 5, 100, 10**6, -3])
 """By how many milliwatt-hours a register moves on: it may leap, or go back."""
 
 
-def of_panes(chunks: Iterable[Closed]) -> list[tuple[int, int, tuple[int | None, ...]]]:
-    return [
-        (row, pane, tuple(None if level == ABSENT else level for level in levels))
-        for chunk in chunks
-        for row, pane, levels in zip(
-            *(column.tolist() for column in (chunk.panes.rows, chunk.panes.panes)),
-            chunk.panes.levels.tolist(),
-            strict=True,
-        )
-    ]
+def of_any(panes: list[Pane]) -> set[int]:
+    """The rows of panes that hold anything."""
+    return {row for row, _, shown in panes if set(shown) != {None}}
 
 
 @MANY
@@ -66,14 +58,13 @@ def test_columns_do_what_one_register_after_the_other_does(
 ) -> None:
     """The readings of all other laws of panes, taken as registers: they go back half the time."""
     rules = replace(of_power, domain=Domain(0, 100, 1))
-    twin, counters, tally = Twin(rules), Counters(rules), Tally()
-    store = Store(rules, shown=counters)
-    store.grow(4)
-    clock, offset, raw, closed, unpaired = -(2**62), 0, [], [], 0
+    twin, raw = Twin(rules), []
+    sides = [Side(kind(rules, shown=Counters(rules))) for kind in kinds()]
+    clock, offset = -(2**62), 0
     for batch in cut(data.draw(timelines(rules.interval)), cuts):
         columns, after = columns_of(batch, clock)
         milli = np.where(columns.levels == ABSENT, np.nan, columns.levels.astype(np.float64))
-        columns = replace(columns, levels=counters.held(milli / 1000))
+        columns = replace(columns, levels=Counters(rules).held(milli / 1000))
         for record, before in zip(batch, columns.before.tolist(), strict=True):
             for time, level in zip(record.times, record.levels, strict=True):
                 own, idle = twin.add(record.row, time, level, record.offset, before)
@@ -81,13 +72,14 @@ def test_columns_do_what_one_register_after_the_other_does(
         course = Course.of_tick(clock, offset)
         course = course.moved(np.append(columns.before[1:], after), columns.offsets)
         clock, offset = after, batch[-1].offset + 1
-        chunks = [*store.add(columns, course, tally), *come_to(store, clock, course)]
-        closed += of_panes(chunks)
-        unpaired += sum(chunk.unpaired for chunk in chunks)
+        for side in sides:
+            side.take(columns, course, clock)
     expected, without = differences(rules, raw)
-    assert sorted(closed, key=lambda pane: pane[:2]) == sorted(expected, key=lambda pane: pane[:2])
-    assert unpaired == without
-    assert (tally.accepted, tally.late) == (twin.accepted, twin.late)
+    by_row = sorted(expected, key=lambda pane: pane[:2])
+    for side in sides:
+        assert sorted(side.closed, key=lambda pane: pane[:2]) == by_row
+        assert (side.unpaired, side.noted) == (without, of_any(raw))
+        assert (side.tally.accepted, side.tally.late) == (twin.accepted, twin.late)
 
 
 GRIDS = st.sampled_from(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from unittest.mock import patch
 
@@ -10,9 +10,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from meteragent.privacy import native
 from meteragent.privacy.domain import ABSENT, Domain
 from meteragent.privacy.policy import Policy
 from meteragent.stream.closed import Closed, Tally
+from meteragent.stream.fast_panes import FastStore
 from meteragent.stream.order import Course
 from meteragent.stream.panes import PANES_AT_ONCE, SLOTS_AT_ONCE, STRIDE_SLOTS, Store
 from meteragent.stream.pipeline import DAWN
@@ -21,6 +23,8 @@ from tests.given import SECOND, policy
 from tests.twins.panes import Panes
 
 MANY = settings(max_examples=max(120, settings().max_examples))
+FINER = st.sampled_from([None, "0.5"])
+"""Answers on the grid of readings; or on a finer one, for which slots hold steps."""
 STRIDES = st.sampled_from([1, 50, STRIDE_SLOTS])
 """A pane at a stride, a few, or as many as there are."""
 PORTIONS = st.sampled_from([(1, 1), (10_000, 3), (SLOTS_AT_ONCE, PANES_AT_ONCE)])
@@ -136,10 +140,16 @@ def cut(records: list[Sent], at: list[int]) -> list[list[Sent]]:
 
 
 @MANY
-@given(policies(), STRIDES, PORTIONS, st.lists(st.integers(0, 60), max_size=6), st.data())
+@given(policies(), FINER, STRIDES, PORTIONS, st.lists(st.integers(0, 60), max_size=6), st.data())
 def test_columns_do_what_one_reading_after_the_other_does(
-    policy: Policy, stride: int, portion: tuple[int, int], cuts: list[int], data: st.DataObject
+    policy: Policy,
+    resolution: str | None,
+    stride: int,
+    portion: tuple[int, int],
+    cuts: list[int],
+    data: st.DataObject,
 ) -> None:
+    policy = replace(policy, domain=Domain(0, 100, 1, resolution))
     with laid_out(stride, portion):
         keep_step(policy, cut(data.draw(timelines(policy.interval)), cuts), data)
 
@@ -169,8 +179,15 @@ def come_to(store: Store, clock: int, course: Course) -> Iterator[Closed]:
         yield from store.advance(stage, course)
 
 
-def in_order(chunks: Iterable[Closed]) -> list[object]:
-    """What has closed, (row, pane, levels), in the order in which it is to be told."""
+Told = tuple[int, int, tuple[float | None, ...]]
+"""Of a pane that has closed: its row, its number, what its slots hold."""
+
+
+def in_order(chunks: Iterable[Closed], finer: int) -> list[Told]:
+    """What has closed, (row, pane, levels), in the order in which it is to be told.
+
+    Of levels that are `finer`, as many are a step.
+    """
     found = []
     for chunk in chunks:
         panes = chunk.panes
@@ -180,17 +197,43 @@ def in_order(chunks: Iterable[Closed]) -> list[object]:
             panes.levels.tolist(),
             strict=True,
         ):
-            held = tuple(None if level == ABSENT else level for level in levels)
+            held = tuple(None if level == ABSENT else level / finer for level in levels)
             found.append((moment, due, pane, row, held))
     return [(row, pane, levels) for _, _, pane, row, levels in sorted(found)]
 
 
+@dataclass
+class Side:
+    """One of our ways, and what it has told so far."""
+
+    store: Store
+    tally: Tally = field(default_factory=Tally)
+    closed: list[Told] = field(default_factory=list)
+    unpaired: int = 0
+    noted: set[int] = field(default_factory=set)
+
+    def take(self, records: Records, course: Course, clock: int) -> None:
+        self.store.grow(4)
+        chunks = [*self.store.add(records, course, self.tally), *come_to(self.store, clock, course)]
+        self.note(chunks)
+
+    def note(self, chunks: Iterable[Closed]) -> None:
+        chunks = [*chunks]
+        self.closed += in_order(chunks, self.store.policy.domain.finer)
+        self.unpaired += sum(chunk.unpaired for chunk in chunks)
+        self.noted.update(row for chunk in chunks for row in chunk.noted.tolist())
+
+
+def kinds() -> list[type[Store]]:
+    """Every way there is."""
+    return [Store, FastStore] if native.fits() else [Store]
+
+
 def keep_step(policy: Policy, batches: list[list[Sent]], data: st.DataObject) -> None:
-    """Give the same batches to both; compare all that can be seen."""
-    twin, store, tally = Panes(policy), Store(policy), Tally()
+    """Give the same batches to all; compare all that can be seen."""
+    twin, sides = Panes(policy), [Side(kind(policy)) for kind in kinds()]
     clock, offset = -(2**62), 0
-    expected: list[object] = []
-    closed: list[object] = []
+    expected: list[Told] = []
     for batch in batches:
         columns, after = columns_of(batch, clock)
         for record, before in zip(batch, columns.before.tolist(), strict=True):
@@ -200,20 +243,21 @@ def keep_step(policy: Policy, batches: list[list[Sent]], data: st.DataObject) ->
                 by_own += own
                 by_clock += idle
             expected += [*by_own, *by_clock]
-        store.grow(4)
         course = Course.of_tick(clock, offset)
         course = course.moved(np.append(columns.before[1:], after), columns.offsets)
         clock, offset = after, batch[-1].offset + 1
-        chunks = [*store.add(columns, course, tally), *come_to(store, clock, course)]
-        closed += in_order(chunks)
+        for side in sides:
+            side.take(columns, course, clock)
         if data.draw(st.integers(0, 3)) == 0:
             clock += data.draw(st.integers(0, 200)) * SECOND
             expected += twin.advance(clock)
-            closed += in_order(come_to(store, clock, Course.of_tick(clock, offset)))
-        assert closed == expected
-        assert (tally.accepted, tally.late, tally.duplicate) == (
-            twin.accepted,
-            twin.late,
-            twin.duplicate,
-        )
-        assert store.open_slots.oldest() == twin.oldest()
+            for side in sides:
+                side.note(come_to(side.store, clock, Course.of_tick(clock, offset)))
+        for side in sides:
+            assert side.closed == expected
+            assert (side.tally.accepted, side.tally.late, side.tally.duplicate) == (
+                twin.accepted,
+                twin.late,
+                twin.duplicate,
+            )
+            assert side.store.open_slots.oldest() == twin.oldest()

@@ -14,18 +14,10 @@ import numpy as np
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.forms import MessageDecoder
 from meteragent.formats.json_one import LATEST, MOST_BYTES
+from meteragent.privacy import native
 from meteragent.privacy.arrays import Integers, counted
 from meteragent.stream.readings import Numbered, Readings
 
-try:
-    import meteragent_fast as _wheel
-except ImportError:
-    native: Any = None
-else:
-    native = _wheel
-
-VERSION = "0.1.0"
-"""Of the wheel that does as the twin beside it."""
 MOST_NAMES = 64 * 2**20
 """Bytes of ids that are remembered, good or bad; then all of them are forgotten."""
 MOST_UNPACKED = 256 * 2**20
@@ -70,7 +62,7 @@ class FastReader:
     def _readings(self, found: Any, after: int | None) -> Readings:  # noqa: ANN401 - see the stub
         columns, watts, odd, new = found
         self._names += new
-        numbers, offsets, timestamps, counts, starts, intervals = map(_integers, columns)
+        numbers, offsets, timestamps, counts, starts, intervals = columns
         if after is None:
             ends = [*offsets[-1:].tolist(), *(offset for offset, _, _ in odd[-1:])]
             after = max(ends, default=-1) + 1
@@ -81,7 +73,7 @@ class FastReader:
             counts,
             starts,
             intervals,
-            np.frombuffer(watts),
+            watts,
             [],
             after,
         )
@@ -119,28 +111,10 @@ def merged(one: Readings, other: Readings, after: int) -> Readings:
 def reader_for(decoder: MessageDecoder) -> FastReader | None:
     """A reader that does as this decoder does, if there is one."""
     plain = type(decoder) is Decoder and decoder.max_bytes == MOST_BYTES
-    return FastReader(decoder, native) if plain and fits() else None
-
-
-def fits() -> bool:
-    """Whether there is a wheel, and of this version."""
-    return native is not None and native.__version__ == VERSION
-
-
-def way() -> str:
-    """Which way is at work, in words."""
-    if native is None:
-        return "Python"
-    if fits():
-        return f"meteragent-fast {native.__version__}"
-    return f"Python, as meteragent-fast {native.__version__} is not for this version"
+    return FastReader(decoder, native.wheel) if plain and native.fits() else None
 
 
 def checksum(raw: bytes, at: int, end: int) -> int | None:
     """That of a part of bytes, as batches have it; nothing if there is no wheel to tell it."""
-    found: int | None = native.checksum(raw, at, end) if fits() else None
+    found: int | None = native.wheel.checksum(raw, at, end) if native.fits() else None
     return found
-
-
-def _integers(column: bytes) -> Integers:
-    return np.frombuffer(column, np.int64)

@@ -1,11 +1,38 @@
 //! What is found in records, and the numbers of ids.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+
+const SHORT: usize = 23;
+
+/// A short id and its length: to compare it, nobody has to go and fetch it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Short([u64; 3]);
+
+impl Short {
+    fn of(name: &[u8]) -> Option<Self> {
+        let mut bytes = [0; SHORT + 1];
+        bytes.get_mut(..name.len())?.copy_from_slice(name);
+        if name.len() > SHORT {
+            return None;
+        }
+        bytes[SHORT] = name.len() as u8;
+        let (words, _) = bytes.as_chunks::<8>();
+        Some(Short([0, 1, 2].map(|nth| u64::from_le_bytes(words[nth]))))
+    }
+}
+
+impl Hash for Short {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.0.iter().for_each(|word| hasher.write_u64(*word));
+    }
+}
 
 /// Ids and their numbers, in the order in which they were first met.
 #[derive(Default)]
 pub struct Names {
-    numbers: HashMap<Box<[u8]>, i64, foldhash::quality::RandomState>,
+    short: HashMap<Short, i64, foldhash::quality::RandomState>,
+    long: HashMap<Box<[u8]>, i64, foldhash::quality::RandomState>,
     /// Those that nobody was told of yet.
     pub new: Vec<String>,
     bytes: usize,
@@ -14,11 +41,19 @@ pub struct Names {
 impl Names {
     /// The number of an id that is UTF-8.
     pub fn number(&mut self, name: &[u8]) -> i64 {
-        if let Some(number) = self.numbers.get(name) {
+        let short = Short::of(name);
+        let known = match &short {
+            Some(short) => self.short.get(short),
+            None => self.long.get(name),
+        };
+        if let Some(number) = known {
             return *number;
         }
-        let number = self.numbers.len() as i64;
-        self.numbers.insert(name.into(), number);
+        let number = (self.short.len() + self.long.len()) as i64;
+        match short {
+            Some(short) => self.short.insert(short, number),
+            None => self.long.insert(name.into(), number),
+        };
         self.new.push(String::from_utf8_lossy(name).into_owned());
         self.bytes += name.len();
         number

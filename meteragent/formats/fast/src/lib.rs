@@ -9,7 +9,8 @@
 //! - `text`: JSON's strings, numbers and white space
 //! - `moment`: times as RFC 3339 writes them
 //! - `columns`: what is found, and the numbers of ids
-//! - `python`: the border
+//! - `slots`: readings into the slots of open panes
+//! - `python`, `python_slots`: the border
 #![forbid(unsafe_code)]
 
 pub mod batch;
@@ -17,6 +18,9 @@ pub mod columns;
 pub mod moment;
 #[cfg(feature = "python")]
 mod python;
+#[cfg(feature = "python")]
+mod python_slots;
 pub mod record;
+pub mod slots;
 pub mod text;
 pub mod unpack;

@@ -2,6 +2,7 @@
 
 use crate::batch;
 use crate::columns::{Columns, Names};
+use crate::python_slots::array;
 use crate::unpack::Fault;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
@@ -9,8 +10,8 @@ use pyo3::types::{PyBytes, PyList};
 
 /// Columns of int64 and float64, what is odd, and the ids that are new.
 type Found<'py> = (
-    [Bound<'py, PyBytes>; 6],
-    Bound<'py, PyBytes>,
+    [Bound<'py, PyAny>; 6],
+    Bound<'py, PyAny>,
     Vec<(i64, i64, Option<Bound<'py, PyBytes>>)>,
     Bound<'py, PyList>,
 );
@@ -79,7 +80,7 @@ impl Reader {
 
 impl Reader {
     fn told<'py>(&mut self, py: Python<'py>, columns: Columns) -> PyResult<Found<'py>> {
-        let c = &columns;
+        let c = columns;
         let odd = c.odd.iter().map(|o| {
             (
                 o.offset,
@@ -87,34 +88,22 @@ impl Reader {
                 o.value.as_deref().map(|value| PyBytes::new(py, value)),
             )
         });
-        let integers = |column: &Vec<i64>| packed(py, column, |number| number.to_ne_bytes());
+        let odd = odd.collect();
+        let integers = [
+            c.numbers,
+            c.offsets,
+            c.timestamps,
+            c.counts,
+            c.starts,
+            c.intervals,
+        ];
         Ok((
-            [
-                integers(&c.numbers)?,
-                integers(&c.offsets)?,
-                integers(&c.timestamps)?,
-                integers(&c.counts)?,
-                integers(&c.starts)?,
-                integers(&c.intervals)?,
-            ],
-            packed(py, &c.watts, |number| number.to_ne_bytes())?,
-            odd.collect(),
+            integers.map(|column| array(py, column)),
+            array(py, c.watts),
+            odd,
             PyList::new(py, self.names.new.drain(..))?,
         ))
     }
-}
-
-fn packed<'py, T: Copy>(
-    py: Python<'py>,
-    column: &[T],
-    bytes: impl Fn(T) -> [u8; 8],
-) -> PyResult<Bound<'py, PyBytes>> {
-    PyBytes::new_with(py, 8 * column.len(), |room| {
-        for (place, number) in room.chunks_exact_mut(8).zip(column) {
-            place.copy_from_slice(&bytes(*number));
-        }
-        Ok(())
-    })
 }
 
 /// The checksum of bytes, as batches have it.
@@ -131,5 +120,7 @@ fn meteragent_fast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Reader>()?;
     module.add("MOST_UNPACKED", batch::MOST_UNPACKED)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(crate::python_slots::levels, module)?)?;
+    module.add_function(wrap_pyfunction!(crate::python_slots::add, module)?)?;
     module.add_function(wrap_pyfunction!(checksum, module)?)
 }

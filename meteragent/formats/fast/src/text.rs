@@ -8,6 +8,62 @@ const TENS: [f64; 16] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
 ];
 
+const ONES: u64 = u64::MAX / 255;
+const HIGH: u64 = ONES << 7;
+
+/// Eight letters at once: the lowest high bit that is set is that of the first that is this one.
+fn is_one(letters: u64, letter: u8) -> u64 {
+    let zero = letters ^ (ONES * u64::from(letter));
+    zero.wrapping_sub(ONES) & !zero & HIGH
+}
+
+/// How many letters come before a quote, a backslash, or what is not printable ASCII.
+pub fn plain_letters(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(eight) = text[at..].first_chunk::<8>() {
+        let letters = u64::from_le_bytes(*eight);
+        let low = letters.wrapping_sub(ONES * 0x20) & !letters & HIGH;
+        let stops = is_one(letters, b'"') | is_one(letters, b'\\') | is_one(letters, 0x7f);
+        let found = stops | low | letters & HIGH;
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let is_plain = |letter: &&u8| matches!(letter, 0x20..0x7f) && !matches!(letter, b'"' | b'\\');
+    at + text[at..].iter().take_while(is_plain).count()
+}
+
+/// Eight digits at once, if they are.
+fn eight_digits(text: &[u8]) -> Option<u64> {
+    let letters = u64::from_le_bytes(*text.first_chunk::<8>()?);
+    let are_threes = |letters: u64| letters & (ONES * 0xf0) == ONES * 0x30;
+    if !are_threes(letters) || !are_threes(letters.wrapping_add(ONES * 6)) {
+        return None;
+    }
+    let digits = letters & (ONES * 0x0f);
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    Some((fours * 10_000 + (fours >> 32)) & 0xffff_ffff)
+}
+
+/// A whole number of at most 16 digits that is not negative, and what comes after it.
+pub fn whole(text: &[u8]) -> Option<(i64, &[u8])> {
+    let (mut found, mut digits) = (0, 0);
+    if let Some(eight) = eight_digits(text) {
+        (found, digits) = (eight as i64, 8);
+    }
+    while let Some(digit @ b'0'..=b'9') = text.get(digits) {
+        found = found * 10 + i64::from(digit - b'0');
+        digits += 1;
+        if digits > 16 {
+            return None;
+        }
+    }
+    let led_by_zero = digits > 1 && text[0] == b'0';
+    (digits > 0 && !led_by_zero).then_some((found, &text[digits..]))
+}
+
 /// A place in a record.
 pub struct Cursor<'a> {
     bytes: &'a [u8],

@@ -1,6 +1,6 @@
 //! Whatever bytes come: no panic, no more memory than is said, and columns that fit each other.
 use meteragent_fast::columns::{Columns, Names};
-use meteragent_fast::{batch, moment, record, unpack};
+use meteragent_fast::{batch, moment, record, text, unpack};
 use proptest::prelude::*;
 
 const HEAD: usize = 61;
@@ -50,7 +50,55 @@ fn like_json() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![bytes, prop::collection::vec(any::<u8>(), 0..200)]
 }
 
+/// Digits, and what stands beside them in ASCII, above all.
+fn like_digits() -> impl Strategy<Value = Vec<u8>> {
+    let letter = prop_oneof![8 => b'0'..=b'9', 1 => b'+'..=b'?', 1 => any::<u8>()];
+    prop::collection::vec(letter, 0..20)
+}
+
 proptest! {
+    #[test]
+    fn whole_numbers_are_read_as_letter_by_letter(text in like_digits()) {
+        let digits = text.iter().take_while(|letter| letter.is_ascii_digit()).count();
+        let good = (1..=16).contains(&digits) && (digits == 1 || text[0] != b'0');
+        let number = std::str::from_utf8(&text[..digits]).unwrap().parse().unwrap_or(0);
+        let expected = good.then_some((number, &text[digits..]));
+        prop_assert_eq!(text::whole(&text), expected);
+    }
+
+    #[test]
+    fn letters_are_plain_up_to_the_first_that_is_not(
+        ahead in "[ -~]{0,20}",
+        after in prop::collection::vec(any::<u8>(), 0..12),
+    ) {
+        let whole = [ahead.as_bytes(), &after].concat();
+        let is_plain = |letter: &&u8| {
+            (0x20..0x7f).contains(*letter) && **letter != b'"' && **letter != b'\\'
+        };
+        let expected = whole.iter().take_while(is_plain).count();
+        prop_assert_eq!(text::plain_letters(&whole), expected);
+    }
+
+    #[test]
+    fn a_reading_is_read_alike_however_it_is_spelt(
+        meter in "[a-zA-Z0-9/ -]{0,140}",
+        time in like_digits(),
+        value in "-?[0-9]{1,17}(\\.[0-9]{1,17})?([eE][0-9]{1,3})?",
+        tail in prop_oneof![9 => Just(""), 1 => Just(" "), 1 => Just("}")],
+    ) {
+        let spelt = |space: &str| {
+            let head = format!("{{{space}\"meter_id\":\"{meter}\",\"ts\":").into_bytes();
+            let rest = format!(",\"value\":{value}}}{tail}").into_bytes();
+            [head, time.clone(), rest].concat()
+        };
+        let read = |text: &[u8]| {
+            let mut watts = Vec::new();
+            record::plain(text, &mut watts)
+                .map(|run| (run.meter.to_vec(), run.start, run.interval, watts[0].to_bits()))
+        };
+        prop_assert_eq!(read(&spelt("")), read(&spelt(" ")));
+    }
+
     #[test]
     fn records_are_taken_or_not(text in like_json()) {
         let mut watts = Vec::new();
