@@ -1,10 +1,14 @@
 """What numpy has no word for, and several rooms need."""
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Values = NDArray[np.float64]
 
 
 SPARE = 16
@@ -63,6 +67,30 @@ def run_starts(rows: Integers) -> Integers:
     """Where each run of equal rows begins."""
     starts: Integers = np.flatnonzero(begins(rows))
     return starts
+
+
+def parted(
+    part_of: Integers, columns: Sequence[Integers], counts: Integers, values: Values
+) -> Iterator[tuple[int, list[Integers], Integers, Values]]:
+    """What belongs to each part that anything belongs to, in its order; parts ascend.
+
+    To each entry of the columns belong as many values as its count says, one entry's after the
+    other's. Precondition: there is an entry.
+    """
+    if (part_of == part_of[0]).all():
+        yield int(part_of[0]), [*columns], counts, values
+        return
+    order = np.argsort(part_of, kind="stable")
+    part_of = part_of[order]
+    first = run_starts(part_of)
+    where, columns = np.cumsum(counts) - counts, [column[order] for column in columns]
+    counts = counts[order]
+    ends = np.cumsum(counts)
+    values = values[np.repeat(where[order] - ends + counts, counts) + np.arange(len(values))]
+    cuts, edges = [*first.tolist(), len(order)], [0, *ends.tolist()]
+    for part, (low, high) in zip(part_of[first].tolist(), pairwise(cuts), strict=True):
+        its = [column[low:high] for column in columns]
+        yield part, its, counts[low:high], values[edges[low] : edges[high]]
 
 
 def stretches(flat: NDArray[np.signedinteger], length: int) -> NDArray[np.signedinteger]:

@@ -74,9 +74,8 @@ class Store:
         """By which pane's end somebody is to be told of each row, though it hold nothing."""
         self._panes = policy.panes
         self._longest = max(1, min(STRIDE_SLOTS // self._panes.slots, PANES_AT_ONCE))
-        no_rows = np.empty(0, dtype=np.int64)
         no_levels = np.empty((0, self._panes.slots), dtype=policy.domain.dtype)
-        self._nothing = Panes(no_rows, no_rows, no_levels)
+        self._nothing = Panes(NONE.rows, NONE.rows, no_levels)
         self._advanced_to = UNKNOWN
         self._marked = np.empty(0, dtype=np.bool_)
 
@@ -116,7 +115,7 @@ class Store:
 
         Precondition: the clock has come so far in its course.
         """
-        self.in_order, reached = False, self._idle(clock)
+        reached = self._idle(clock)
         if reached <= self._advanced_to:
             return
         rows = self._left_behind(reached)
@@ -131,9 +130,8 @@ class Store:
         self.next[rows] = reached
         beyond = np.flatnonzero((final < reached) & (self.awaited[rows] < reached))
         for first in range(0, len(beyond), PANES_AT_ONCE):
-            some = beyond[first : first + PANES_AT_ONCE]
-            reached_by = np.full(len(some), reached)
-            yield Closed(self._nothing, rows[some], final[some], reached_by, timing)
+            its = beyond[first : first + PANES_AT_ONCE]
+            yield Closed(self._nothing, rows[its], final[its], np.full(len(its), reached), timing)
 
     def over_before(self, record: Records) -> int:
         """Up to where the clock may come, though not beyond the record, before it is taken in.

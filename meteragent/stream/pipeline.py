@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers
+from meteragent.privacy.arrays import Integers, parted
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.closed import Closed, Counts, Tally
 from meteragent.stream.cohort import Cohort, Holding
@@ -281,19 +281,9 @@ class Pipeline:
     def _records(self, readings: Readings, homes: Integers, course: Course) -> Iterator[_Of]:
         """The records of each cohort, for each of its policies. Precondition: all were admitted."""
         rows, cohort_of = np.divmod(homes, len(self._cohorts))
-        for number, cohort in enumerate(self._cohorts):
-            mine = np.flatnonzero(cohort_of == number)
-            for branch in cohort.branches if len(mine) else ():
-                records = Records(
-                    rows,
-                    readings.offsets,
-                    course.clocks[:-1],
-                    readings.starts,
-                    readings.intervals,
-                    readings.counts,
-                    np.cumsum(readings.counts) - readings.counts,
-                    branch.store.shown.held(readings.watts),
-                    np.zeros_like(rows),
-                )
-                its = records if len(mine) == len(homes) else records.where(mine)
-                yield cohort, branch, its.telling()
+        known = rows, readings.offsets, course.clocks[:-1], readings.starts, readings.intervals
+        for number, its, counts, watts in parted(cohort_of, known, readings.counts, readings.watts):
+            cohort, firsts, none = self._cohorts[number], np.cumsum(counts) - counts, its[0] * 0
+            for branch in cohort.branches:
+                levels = branch.store.shown.held(watts)
+                yield cohort, branch, Records(*its, counts, firsts, levels, none).telling()

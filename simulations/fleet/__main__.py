@@ -9,6 +9,7 @@
     python -m simulations.fleet delay --help      from the record that closes to the release
     python -m simulations.fleet soak --help       an hour: do memory, descriptors and lag stay?
     python -m simulations.fleet stages --help     where a reading's microseconds go
+    python -m simulations.fleet policies --help   what a hundred policies cost beside one
     python -m simulations.fleet draws --help      what noise takes: joint draws, and order
     python -m simulations.fleet memory --help     what a meter takes under each preset
     python -m simulations.fleet days --help       windows of a day beside quarters of an hour
@@ -32,7 +33,7 @@ MOST_BYTES = 1024
 MOST_RATIO = 3.0
 MOST_PAUSE = 0.5
 AT_ONCE = 100_000
-COMMANDS = ("load", "measure", "delay", "soak", "stages", "draws", "memory", "days")
+COMMANDS = ("load", "measure", "delay", "soak", "stages", "policies", "draws", "memory", "days")
 
 
 def main(arguments: list[str]) -> int:

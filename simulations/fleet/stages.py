@@ -8,7 +8,9 @@ decide    budget, queries, keyed noise, accounts as bytes
 encode    releases to bytes
 position  what is committed beside them, once per batch
 
-Times are of the processor, medians of the rounds. What Kafka's client takes is the bare limit of
+Each row is measured in Python alone, and by the wheel where it is installed: the wheel's `decode`
+also unpacks what the brokers hold, which else is the client's business. Times are of the processor,
+medians of the rounds. What Kafka's client takes is the bare limit of
 `python -m simulations.peers.kafka`.
 """
 
@@ -19,12 +21,19 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from statistics import median
 from typing import TypeVar
+from unittest.mock import patch
+
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
+from meteragent.kafka.fetch import Fetched
+from meteragent.kafka.unpack import Unpacker
+from meteragent.privacy import native
 from meteragent.stream.branch import Branch
 from meteragent.stream.closed import Closed
 from meteragent.stream.cohort import Cohort
+from meteragent.stream.readings import Readings
 from meteragent.stream.releases import Step
 from simulations.fleet.scale import WINDOW, pipeline
 from simulations.fleet.traffic import Fleet, Trouble, portions
@@ -35,7 +44,10 @@ SHORTEST = 180
 BEGIN = 1_763_424_000_000 // WINDOW * WINDOW
 STAGES = ("decode", "windows", "decide", "encode", "position")
 
+ROOM = 2**30
+
 Batch = tuple[list[bytes], range, list[int]]
+Decode = Callable[[], Readings]
 T = TypeVar("T")
 
 
@@ -67,9 +79,31 @@ def batches(fleet: Fleet) -> Iterator[Batch]:
         offset += len(some)
 
 
-def measure(given: list[Batch], meters: int) -> tuple[dict[str, float], int, int]:
+def packed(values: list[bytes], offsets: range, timestamps: list[int]) -> Fetched:
+    """The same as the brokers hold it, in one batch."""
+    builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, ROOM)  # noqa: FBT003 - aiokafka's
+    for nth, (value, timestamp) in enumerate(zip(values, timestamps, strict=True)):
+        builder.append(nth, timestamp=timestamp, key=None, value=value, headers=[])
+    raw = offsets[0].to_bytes(8, "big") + bytes(builder.build())[8:]
+    return Fetched(raw, ((0, len(raw)),), offsets[0])
+
+
+def by_python(prepared: list[Batch]) -> list[Decode]:
+    """How each batch is decoded there."""
+    return [
+        lambda b=batch, d=decoder: d.decode(*b) for decoder in [Decoder()] for batch in prepared
+    ]  # type: ignore[misc]
+
+
+def by_wheel(prepared: list[Batch]) -> list[Decode]:
+    """How each batch is unpacked and decoded there."""
+    unpacker, all_packed = Unpacker(Decoder()), [packed(*batch) for batch in prepared]
+    return [lambda f=fetched: unpacker.columns(f) for fetched in all_packed]  # type: ignore[misc]
+
+
+def measure(given: list[Decode], meters: int) -> tuple[dict[str, float], int, int]:
     """Seconds by stage, readings, and releases."""
-    clock, decoder, encoder = Clock(), Decoder(), Encoder()
+    clock, encoder = Clock(), Encoder()
     one, readings, releases = pipeline(meters), 0, 0
     decide = Cohort.decide
 
@@ -78,8 +112,8 @@ def measure(given: list[Batch], meters: int) -> tuple[dict[str, float], int, int
 
     Cohort.decide = timed  # type: ignore[method-assign]
     try:
-        for batch in given:
-            columns = clock.of("decode", lambda b=batch: decoder.decode(*b))  # type: ignore[misc]
+        for decode in given:
+            columns = clock.of("decode", decode)
             readings += len(columns.watts)
             steps = clock.of("windows", lambda c=columns: list(one.feed(c)))  # type: ignore[misc]
             for step in steps:
@@ -98,17 +132,24 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="small")
     given = parser.parse_args(arguments)
     few, many = (100, 200) if given.quick else (1_000, 20_000)
-    print("nanoseconds per reading" + "".join(f"{stage:>10}" for stage in (*STAGES, "sum")))
+    print(f"{'nanoseconds per reading':<31}" + "".join(f"{one:>10}" for one in (*STAGES, "sum")))
     for block, meters in ((1, few), (1, many), (30, few), (30, many)):
         steps = max(given.readings // meters, SHORTEST)
         calm = Trouble(bad=0)
-        fleet = Fleet(meters, steps, BEGIN, block=block, trouble=calm)
-        prepared = list(batches(fleet))
-        rounds = [measure(prepared, meters) for _ in range(given.rounds)]
-        readings, releases = rounds[0][1:]
-        nano = [median(r[0][stage] for r in rounds) / readings * 1e9 for stage in STAGES]
+        prepared = list(batches(Fleet(meters, steps, BEGIN, block=block, trouble=calm)))
         name = f"{'blocks of 30' if block > 1 else 'readings'}, {meters:,} meters"
-        print(f"{name:<23}" + "".join(f"{n:>10.0f}" for n in (*nano, sum(nano))), flush=True)
-        each = sum(nano[2:4]) * readings / max(1, releases) / 1000
-        print(f"{'':<23}{releases:>10,} windows, of which each took {each:.1f} microseconds")
+        with patch.object(native, "wheel", None):
+            tell(name, [measure(by_python(prepared), meters) for _ in range(given.rounds)])
+        if native.fits():
+            rounds = [measure(by_wheel(prepared), meters) for _ in range(given.rounds)]
+            tell("  by the wheel", rounds)
     return 0
+
+
+def tell(name: str, rounds: list[tuple[dict[str, float], int, int]]) -> None:
+    """Print the medians of some rounds."""
+    readings, releases = rounds[0][1:]
+    nano = [median(r[0][stage] for r in rounds) / readings * 1e9 for stage in STAGES]
+    print(f"{name:<31}" + "".join(f"{n:>10.0f}" for n in (*nano, sum(nano))), flush=True)
+    each = sum(nano[2:4]) * readings / max(1, releases) / 1000
+    print(f"{'':<31}{releases:>10,} windows, of which each took {each:.1f} microseconds")

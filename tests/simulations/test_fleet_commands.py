@@ -125,6 +125,12 @@ def test_stages_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert "microseconds" in capsys.readouterr().out
 
 
+def test_what_many_policies_cost_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--meters", "200", "--steps", "3", "--rounds", "1"]
+    assert fleet.main(["policies", *given]) == 0
+    assert capsys.readouterr().out.count(" 100 ") >= 1
+
+
 @pytest.mark.integration
 def test_the_agent_and_its_variants_drain_the_same_topic(broker: Broker, tmp_path: Path) -> None:
     field = kafka.Field(broker, tmp_path, 50, 4, 30)
