@@ -283,7 +283,9 @@ class Pipeline:
         rows, cohort_of = np.divmod(homes, len(self._cohorts))
         known = rows, readings.offsets, course.clocks[:-1], readings.starts, readings.intervals
         for number, its, counts, watts in parted(cohort_of, known, readings.counts, readings.watts):
-            cohort, firsts, none = self._cohorts[number], np.cumsum(counts) - counts, its[0] * 0
+            cohort, firsts = self._cohorts[number], np.cumsum(counts) - counts
+            row, offset, before, start, every = its
             for branch in cohort.branches:
-                levels = branch.store.shown.held(watts)
-                yield cohort, branch, Records(*its, counts, firsts, levels, none).telling()
+                held, none = branch.store.shown.held(watts), np.zeros_like(row)
+                records = Records(row, offset, before, start, every, counts, firsts, held, none)
+                yield cohort, branch, records.telling()

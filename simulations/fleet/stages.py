@@ -18,6 +18,7 @@ import argparse
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain, islice
 from statistics import median
 from typing import TypeVar
@@ -47,7 +48,7 @@ STAGES = ("decode", "windows", "decide", "encode", "position")
 ROOM = 2**30
 
 Batch = tuple[list[bytes], range, list[int]]
-Decode = Callable[[], Readings]
+Decode = Callable[[], Readings | None]
 T = TypeVar("T")
 
 
@@ -90,15 +91,14 @@ def packed(values: list[bytes], offsets: range, timestamps: list[int]) -> Fetche
 
 def by_python(prepared: list[Batch]) -> list[Decode]:
     """How each batch is decoded there."""
-    return [
-        lambda b=batch, d=decoder: d.decode(*b) for decoder in [Decoder()] for batch in prepared
-    ]  # type: ignore[misc]
+    decoder = Decoder()
+    return [partial(decoder.decode, *batch) for batch in prepared]
 
 
 def by_wheel(prepared: list[Batch]) -> list[Decode]:
     """How each batch is unpacked and decoded there."""
-    unpacker, all_packed = Unpacker(Decoder()), [packed(*batch) for batch in prepared]
-    return [lambda f=fetched: unpacker.columns(f) for fetched in all_packed]  # type: ignore[misc]
+    unpacker = Unpacker(Decoder())
+    return [partial(unpacker.columns, packed(*batch)) for batch in prepared]
 
 
 def measure(given: list[Decode], meters: int) -> tuple[dict[str, float], int, int]:
@@ -114,6 +114,8 @@ def measure(given: list[Decode], meters: int) -> tuple[dict[str, float], int, in
     try:
         for decode in given:
             columns = clock.of("decode", decode)
+            if columns is None:
+                continue
             readings += len(columns.watts)
             steps = clock.of("windows", lambda c=columns: list(one.feed(c)))  # type: ignore[misc]
             for step in steps:

@@ -26,7 +26,7 @@ from tests.laws import test_partials as of_partials
 from tests.laws import test_pipeline as of_power
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from meteragent.privacy.members import Membership
     from meteragent.stream.closed import Tally
@@ -74,9 +74,9 @@ def by(wheel: object) -> Iterator[None]:
 class Run:
     """An agent that crashes and goes on, by one way or by the other."""
 
-    def __init__(self, policies: Policies, ways: list[object]) -> None:
+    def __init__(self, policies: Policies, ways: Sequence[object]) -> None:
         self.published, self.counted = of_power.Published(), [0] * 4
-        self._settings, self._ways = [policies, longer(policies)], ways
+        self._settings, self._ways = [policies, longer(policies)], [*ways]
         self._begin()
 
     def _begin(self) -> None:
@@ -111,7 +111,7 @@ def of(tally: Tally) -> list[int]:
     return [tally.accepted, tally.late, tally.duplicate, tally.unpaired]
 
 
-@settings(max_examples=max(150, settings().max_examples))
+@settings(max_examples=max(60, settings().max_examples // 10))
 @given(st.data(), WORLDS, FATES, of_carried.LONGER, st.sampled_from([3, 2**14]))
 def test_meters(
     data: st.DataObject,
@@ -139,7 +139,7 @@ def test_meters(
 
 
 @given(of_groups.memberships(), of_groups.logs())
-@settings(max_examples=40)
+@settings(max_examples=15)
 def test_groups(members: list[Membership], log: list[Record]) -> None:
     found = of_groups.straight(members, log)
     with by(None):
@@ -147,7 +147,7 @@ def test_groups(members: list[Membership], log: list[Record]) -> None:
 
 
 @given(of_groups.memberships(), of_groups.logs(), of_partials.PARTITIONS, of_partials.DOINGS)
-@settings(max_examples=30)
+@settings(max_examples=10)
 def test_groups_whose_homes_are_spread_over_partitions(
     members: list[Membership],
     log: list[Record],
