@@ -21,7 +21,6 @@ fold        panes into the windows that they are parts of
 part_fold   averages of parts into windows
 folds       all that is kept of open windows, and which of them are over
 completed   all that is asked about windows that are over
-losses      what is lost of open windows, and until when
 fold_record    windows that are not over as bytes, and back
 written     what is written down of a policy's meters, and taken over
 losses      windows of which a part was lost
