@@ -43,6 +43,7 @@ SUITES = {
     "meteragent/config": ("tests/config", "tests/commands"),
     "meteragent/watch": ("tests/watch",),
     "meteragent/kafka": ("tests/kafka", "tests/schedules", "tests/watch"),
+    "meteragent/process": ("tests/process", "tests/kafka/test_agent.py", "tests/schedules"),
     "meteragent/gateway": ("tests/gateway/test_works.py", "tests/gateway/test_journal.py"),
     "meteragent/files": ("tests/files",),
     "meteragent/library": ("tests/library",),
