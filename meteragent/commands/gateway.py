@@ -11,8 +11,8 @@ from meteragent import __version__
 from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load
 from meteragent.errors import ConfigRefused, InvalidSetting
-from meteragent.kafka.loop import run_until_done
 from meteragent.privacy import native
+from meteragent.process.loop import run_until_done
 from meteragent.watch import log, trace
 from meteragent.watch.looked import GatewayDisk
 from meteragent.watch.metrics import Monitor

@@ -13,8 +13,8 @@ from meteragent.config import Config, load
 from meteragent.config.works import works
 from meteragent.formats.messages import message_decoder
 from meteragent.kafka.agents import Agents
-from meteragent.kafka.loop import run_until_done
 from meteragent.privacy import native
+from meteragent.process.loop import run_until_done
 from meteragent.watch import log, trace
 from meteragent.watch.metrics import Monitor
 from meteragent.watch.notify import reporting

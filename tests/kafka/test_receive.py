@@ -15,8 +15,8 @@ from aiokafka.conn import AIOKafkaConnection, AIOKafkaProtocol, CloseReason
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.kafka import loop
 from meteragent.kafka.receive import LARGE, InPlace
+from meteragent.process import loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
