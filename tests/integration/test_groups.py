@@ -52,6 +52,9 @@ min_homes = 2
 epsilon = "1"
 budget = "1000"
 horizon = "1d"
+[[group.tier]]
+name = "research"
+epsilon = "0.5"
 [[group]]
 name = "hours"
 match = "s-"
@@ -143,7 +146,8 @@ async def published(config: Config, count: int, seconds: float = 90) -> list[byt
         auto_offset_reset="earliest",
     )
     async with consumer:
-        consumer.assign([TopicPartition(config.kafka.groups_output, n) for n in range(SUMS)])
+        outputs = works(config)[Work.GROUPS].kafka.outputs
+        consumer.assign([TopicPartition(topic, n) for topic in outputs for n in range(SUMS)])
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while len(found) < count:
@@ -172,12 +176,14 @@ def closing(begin: int, partitions: int) -> list[bytes]:
 
 
 def through_files(directory: Path, lines: list[bytes]) -> list[bytes]:
-    """What `sanitize --groups` makes of it."""
+    """What `sanitize --groups` makes of it, copies for others too."""
     (directory / "in.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+    copies = directory / "copies.jsonl"
     files = [str(directory / "in.jsonl"), "-o", str(directory / "out.jsonl")]
+    files += ["--tier", f"research={copies}"]
     more = ["--ledger", str(directory / "spend.db"), "-c", str(directory / "agent.toml")]
     assert main(["sanitize", *files, *more, "--groups", str(directory / "groups.csv")]) == Exit.OK
-    return (directory / "out.jsonl").read_bytes().splitlines()
+    return [*(directory / "out.jsonl").read_bytes().splitlines(), *copies.read_bytes().splitlines()]
 
 
 @asynccontextmanager

@@ -1,6 +1,6 @@
 """One schedule: real agents on a model of Kafka, and everything that can go wrong.
 
-    python -m tests.schedules.schedule SEED [late|update|loss]
+    python -m tests.schedules.schedule SEED [late|update|loss|groups|late-groups]
 
 replays a seed and prints every step of it.
 
@@ -20,11 +20,19 @@ clock are others. They are handed in, as the product hands in its own.
 * `instances` agents that are born, killed, stopped and frozen
 * `world`     the records, and what an undisturbed pipeline makes of them
 * `check`     what must hold after every step, and in the end
+* `street`, `sums`
+              the same of groups of homes: agents of both kinds, those that tell what their homes
+              add and those that decide, and what must hold of what is told and released
 
 Two kinds have something more happen in the storm. In an *update* another configuration is rolled
 out: instances with the old one are started again for a while, and must leave, and never go on with
 a partition that the new one has had. In a *loss* a partition of the ledger is deleted and made
 anew: then nobody may spend more than there was, and whoever starts must end.
+
+In schedules of groups homes are in three partitions, and groups in two; homes move from group to
+group, and a partition may be silent all along. Then what is told of a pane must be told with one
+content only and committed once; a release must be, the moment it is committed, what one pipeline
+makes of all homes together, and everything that it is made of must have been committed before.
 
 A schedule is a storm, as long as meters write, and a lull in which all must come to rest. In it
 every window must be drawn with one content only, even where it is aborted; be committed once;
