@@ -96,13 +96,13 @@ class Street(Fleet):
 
     async def create(self) -> None:
         self.write()
-        stamped = {STAMPED_BY: BROKERS}
-        sums = NewTopic(self.config.kafka.partials, SUMS, 1, topic_configs=stamped)
+        stamped, replicas = {STAMPED_BY: BROKERS}, self.servers.count(",") + 1
+        sums = NewTopic(self.config.kafka.partials, SUMS, replicas, topic_configs=stamped)
         async with watching(self.servers) as (_, admin):
             await admin.create_topics([sums])
         for work, own in works(self.config).items():
             count = SUMS if work is Work.GROUPS else self.partitions
-            await topics.create(own, Clients(own.kafka), count, 1)
+            await topics.create(own, Clients(own.kafka), count, replicas)
 
 
 def day(begin: int, seed: int, hours: int = 5) -> list[bytes]:
@@ -120,7 +120,7 @@ def day(begin: int, seed: int, hours: int = 5) -> list[bytes]:
 async def produce(config: Config, partitions: int, lines: list[bytes]) -> None:
     homes = Homes("murmur2", partitions)
     async with AIOKafkaProducer(
-        bootstrap_servers=list(config.kafka.bootstrap_servers), acks="all"
+        bootstrap_servers=list(config.kafka.bootstrap_servers), enable_idempotence=True
     ) as producer:
         for line in lines:
             partition = homes.of(json.loads(line)["meter_id"])
