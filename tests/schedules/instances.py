@@ -4,6 +4,7 @@ import asyncio
 from asyncio import Task
 from collections.abc import Mapping
 from functools import partial
+
 from aiokafka.errors import IllegalOperation, IllegalStateError, KafkaError
 
 from meteragent.config import Config

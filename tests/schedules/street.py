@@ -158,7 +158,7 @@ def street(number: int, *, punctual: bool = True) -> Street:
     random = Random(f"street {number}")
     speaks = [p for p in range(INPUTS) if p or number % 3]
     now, events, written = START, START, list[Record]()
-    left = {partition: RECORDS for partition in speaks}
+    left = dict.fromkeys(speaks, RECORDS)
     while left:
         partition = random.choice([*left])
         left[partition] -= 1

@@ -24,7 +24,9 @@ class SumsChecker(Checker):
     def __init__(self, kafka: Kafka, world: Street) -> None:
         super().__init__(kafka, world)
         self._street = world
-        self._partials = [kafka.log((world.config.kafka.partials, at)).entries for at in range(SUMS)]
+        self._partials = [
+            kafka.log((world.config.kafka.partials, at)).entries for at in range(SUMS)
+        ]
         self._told_until = [0] * SUMS
         self._told: dict[Told, bytes] = {}
         self._committed: set[Told] = set()
