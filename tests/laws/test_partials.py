@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from meteragent.stream.partial import Partial
 
 Release = tuple[str, str, bytes]
-
-
 Policies = tuple["AssignedGroups", ...]
 
 

@@ -50,19 +50,15 @@ runs the same agent on real brokers, and kills both.
 
 import asyncio
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import inf
 from typing import Literal, get_args
-from unittest.mock import patch
 
 from meteragent.errors import LedgerLost, Superseded
-from meteragent.kafka import group, intake, memberships
-from meteragent.stream import trail
 from tests.given import SECOND
 from tests.schedules.check import Checker, Source
 from tests.schedules.instances import Instances
 from tests.schedules.kafka_model import Kafka, Log
+from tests.schedules.limits import limits_as_small_as_the_worlds
 from tests.schedules.loop import Loop, Stalled
 from tests.schedules.members import Members
 from tests.schedules.network import Network
@@ -276,18 +272,6 @@ class Schedule:
         job, partition = self._drawn()
         self._kafka.log((job.kafka.ledger, partition)).compact()
         return f"partition {partition} of {job.kafka.ledger} is compacted"
-
-
-@contextmanager
-def limits_as_small_as_the_worlds() -> Iterator[None]:
-    """Or back-pressure and portions would never come, and no silent meter's panes be carried."""
-    with (
-        patch.object(memberships, "LOOK_SECONDS", 0.5),
-        patch.multiple(group, MOST_WAITING=6, LEAST_WAITING=6),
-        patch.object(intake, "MOST_AT_ONCE", 2),
-        patch.multiple(trail, LONGER=-15 * SECOND, MILE=1, AT_LEAST=9),
-    ):
-        yield
 
 
 def failure(seed: int, kind: Kind = "punctual") -> str | None:
