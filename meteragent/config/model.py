@@ -27,7 +27,7 @@ from meteragent.config.kafka import Kafka
 from meteragent.config.mqtt import Mqtt, named_by_topics
 from meteragent.config.policy import PolicySettings
 from meteragent.config.secrets import once
-from meteragent.config.tier import astray, topic_of
+from meteragent.config.tier import astray, outputs_of
 from meteragent.config.watch import Http, Log
 from meteragent.errors import ConfigRefused, InvalidSetting, KeyRefused
 from meteragent.explain.guarantee import Guarantee
@@ -173,7 +173,7 @@ class Config(Settings):
     def with_groups_for_meters(self, kafka: Kafka) -> "Config":
         """The same for those who work on groups: all that is said of meters is said of these."""
         other = self.model_copy(update={"policy": self.group, "kafka": kafka})
-        for known in ("assigned", "policies", "guarantees"):
+        for known in ("assigned", "tiers", "policies", "guarantees"):
             other.__dict__.pop(known, None)
         return other
 
@@ -196,13 +196,7 @@ class Config(Settings):
     @property
     def outputs(self) -> dict[str, str]:
         """Policy name -> the topic of its releases."""
-        own = {p.name: p.output or self.kafka.output for p in self.policy}
-        tiers = {
-            tier_name(p.name, tier.name): topic_of(tier, own[p.name])
-            for p in self.policy
-            for tier in p.tier
-        }
-        return own | tiers
+        return outputs_of(self.policy, self.kafka.output)
 
     @cached_property
     def guarantees(self) -> dict[str, Guarantee]:
@@ -274,14 +268,14 @@ class Config(Settings):
     def _astray(self) -> list[InvalidSetting]:
         """Releases that would go where other things are."""
         kafka = self.kafka
-        taken = {kafka.input, kafka.ledger, kafka.rejected, kafka.policies}
-        return [
-            InvalidSetting(
-                f"policy[{i}].output", "is the topic of another stream", "write another one"
-            )
-            for i, policy in enumerate(self.policy)
-            if policy.output in taken
-        ] + [*astray({p.name: p.tier for p in self.policy}, self.outputs, taken)]
+        own = {kafka.input, kafka.ledger, kafka.rejected, kafka.policies}
+        beside = {kafka.groups, kafka.partials, kafka.homes_ledger, kafka.groups_ledger}
+        of_groups = outputs_of(self.group, kafka.groups_output)
+        found = [*astray("policy", self.policy, self.outputs, own)]
+        if self.group:
+            taken = own | beside | {*self.outputs.values()}
+            found += astray("group", self.group, of_groups, taken)
+        return found
 
     def _spelled_otherwise(self) -> list[InvalidSetting]:
         return [

@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from pydantic import BeforeValidator
 
@@ -43,6 +43,22 @@ class TierSettings(Settings):
         '"meter.sanitized.research"',
         default=None,
     )
+
+
+class Released(Protocol):
+    """A table of what is released, with its tiers."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def output(self) -> str | None:
+        """The topic for its releases, if it has one of its own."""
+
+    @property
+    def tier(self) -> tuple[TierSettings, ...]:
+        """Its noisier copies."""
 
 
 def _tables(given: object) -> object:
@@ -96,28 +112,33 @@ def called_alike(tiers: tuple[TierSettings, ...]) -> Iterator[InvalidSetting]:
             yield InvalidSetting(f"tier[{at}].name", problem, "write another one")
 
 
+def outputs_of(tables: Sequence[Released], first: str) -> dict[str, str]:
+    """Name of a table, or of a tier of one -> the topic of its releases: by default, the first."""
+    own = {one.name: one.output or first for one in tables}
+    tiers = {
+        tier_name(one.name, tier.name): tier.output or f"{own[one.name]}.{tier.name}"
+        for one in tables
+        for tier in one.tier
+    }
+    return own | tiers
+
+
 def astray(
-    tables: Mapping[str, Sequence[TierSettings]], outputs: Mapping[str, str], taken: Container[str]
+    kind: str, tables: Sequence[Released], outputs: Mapping[str, str], taken: Container[str]
 ) -> Iterator[InvalidSetting]:
-    """Tiers that would go where other things are, or where more is told than is to be known there.
+    """What would go where other things are, or where more is told than is to be known there.
 
-    `tables` are the tiers of policies, by the names of these; `outputs` are the topics of policies
-    by their names too, and of tiers by theirs.
+    `outputs` are the topics of tables by their names, and of their tiers by theirs.
     """
-    of_policies = {outputs[policy] for policy in tables}
-    for at, (policy, tiers) in enumerate(tables.items()):
+    problem, instead = "is the topic of another stream", "write another one"
+    for at, one in enumerate(tables):
+        if one.output in taken:
+            yield InvalidSetting(f"{kind}[{at}].output", problem, instead)
+    of_tables = {outputs[one.name] for one in tables}
+    for at, one in enumerate(tables):
         before: set[str] = set()
-        for nth, tier in enumerate(tiers):
-            topic = outputs[tier_name(policy, tier.name)]
-            if topic in taken or topic in of_policies or topic in before:
-                yield InvalidSetting(
-                    f"policy[{at}].tier[{nth}].output",
-                    "is the topic of another stream",
-                    "write another one",
-                )
+        for nth, tier in enumerate(one.tier):
+            topic = outputs[tier_name(one.name, tier.name)]
+            if topic in taken or topic in of_tables or topic in before:
+                yield InvalidSetting(f"{kind}[{at}].tier[{nth}].output", problem, instead)
             before.add(topic)
-
-
-def topic_of(tier: TierSettings, first: str) -> str:
-    """Where its releases go, if the policy's go to this one."""
-    return tier.output or f"{first}.{tier.name}"

@@ -8,7 +8,6 @@ decides groups. Each has an input, a ledger and a consumer group, and knows noth
 from enum import StrEnum
 
 from meteragent.config.model import Config
-from meteragent.errors import ConfigRefused, InvalidSetting
 
 OF_METERS = (
     "is beyond this command, which looks after accounts of meters alone",
@@ -26,19 +25,13 @@ class Work(StrEnum):
 
 
 def works(config: Config) -> dict[Work, Config]:
-    """What there is to be done, each with what it is configured with.
-
-    ConfigRefused: some of it is not done on Kafka.
-    """
-    if any(one.tier for one in config.group):
-        instead = "leave it out here, and run `meteragent sanitize --groups … --tier …`"
-        raise ConfigRefused([InvalidSetting("group.tier", "is not told on Kafka yet", instead)])
+    """What there is to be done, each with what it is configured with."""
     found = {}
     if config.policy:
         found[Work.METERS] = config
     if config.group:
         found[Work.HOMES] = config.with_groups_for_meters(config.kafka.of_homes())
         kafka = config.kafka.of_groups()
-        outputs = (one.output or kafka.output for one in config.group)
+        outputs = config.with_groups_for_meters(kafka).outputs.values()
         found[Work.GROUPS] = config.with_groups_for_meters(kafka.with_outputs(outputs))
     return found

@@ -41,6 +41,9 @@ class HomePipeline(Pipeline):
         """`rosters`: who is in the groups of each prefix; `is_member`: whether a home is in any."""
         self._homes = PartialHomes(assigned, key, rosters, partition)
         self._is_member = is_member
+        self._ticks = frozenset(start.ticks)
+        self._relives = True
+        """Whether all that was fed, and all time that passed, was fed and passed before."""
         super().__init__(
             assigned,
             key,
@@ -68,7 +71,15 @@ class HomePipeline(Pipeline):
         """Whether a partition has more to tell."""
         return self._homes.due(now)
 
+    def tick(self, now: int) -> Iterator[Step]:
+        """Let the wall clock close panes. Precondition: every record there is was fed."""
+        self._relives &= (self._processed, now) in self._ticks
+        yield from super().tick(now)
+
     def _come_to(self, clock: int, course: Course) -> Iterator[Step]:
+        self._relives &= self._processed <= self._known_until
+        if self._relives:
+            self._homes.relive(clock)
         yield from super()._come_to(clock, course)
         for panes, step in self._homes.passed(clock, course):
             yield replace(step, place=self._places[panes], stage=self._stage)

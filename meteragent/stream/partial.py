@@ -20,7 +20,7 @@ from meteragent.privacy.entropy import TAG_BYTES
 from meteragent.stream.meters import AssignedGroups
 from meteragent.stream.roster import DIGEST_BYTES
 
-_MAGIC = b"mpt1"
+_MAGIC, _AFTER = b"mpt1", b"mpta"
 _HEAD = struct.Struct(f"<4s{DIGEST_BYTES}s{DIGEST_BYTES}sqIHHHI")
 MOST_BYTES = 2**19
 """Of the rows of a record: brokers take a megabyte, unless they are told to take more."""
@@ -43,6 +43,8 @@ class Partial:
     """sums[group, column]: how far from rest."""
     part: int = 0
     parts: int = 1
+    follows: bool = False
+    """Whether nobody was told of the panes before under this policy, but under another one."""
 
     @property
     def is_last(self) -> bool:
@@ -69,20 +71,23 @@ class Partial:
         """As one record."""
         rows, columns = self.sums.shape
         numbers = (self.pane, self.source, self.part, self.parts, columns, rows)
-        head = _HEAD.pack(_MAGIC, self.way, self.members, *numbers)
+        magic = _AFTER if self.follows else _MAGIC
+        head = _HEAD.pack(magic, self.way, self.members, *numbers)
         return head + self.tags + self.sums.astype("<i8").tobytes()
 
 
 def load(record: bytes) -> Partial | None:
     """What `dump` wrote, or nothing if it is not that."""
-    if len(record) < _HEAD.size or not record.startswith(_MAGIC):
+    if len(record) < _HEAD.size or not record.startswith((_MAGIC, _AFTER)):
         return None
-    _, way, members, pane, source, part, parts, columns, rows = _HEAD.unpack_from(record)
+    magic, way, members, pane, source, part, parts, columns, rows = _HEAD.unpack_from(record)
     begin = _HEAD.size + rows * TAG_BYTES
     if not columns or part >= parts or len(record) != begin + 8 * rows * columns:
         return None
     sums = np.frombuffer(record[begin:], "<i8").astype(np.int64).reshape(rows, columns)
-    return Partial(way, members, pane, source, record[_HEAD.size : begin], sums, part, parts)
+    return Partial(
+        way, members, pane, source, record[_HEAD.size : begin], sums, part, parts, magic == _AFTER
+    )
 
 
 def way_of(one: AssignedGroups) -> bytes:

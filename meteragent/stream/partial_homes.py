@@ -49,17 +49,35 @@ class PartialHomes(GroupHomes):
         members = [one for roster in rosters.values() for one in roster.of_input(partition)]
         super().__init__(assigned, key, members)
         self._partition = partition
+        self._following: set[HomePanes] = set()
+        """Of which nobody was told yet, but others of others."""
         self._told = {
             panes: _way(groups, nth, rosters[groups.cohort.prefix])
             for panes, groups, nth in self._ways
         }
 
     def go_on(self, accounts: Mapping[str, bytes], clock: int) -> None:
-        """Take over how far this partition has told of panes. Precondition: of none yet."""
-        del clock
+        """Take over how far this partition has told of panes. Precondition: of none yet.
+
+        Where only others were told of, under other policies, what they were told of is not read
+        again: so somebody new is told of the panes that begin once all that was read before has
+        been read again, and that the panes before are lost to it.
+        """
         done = passed(accounts.get(PASSED))
         for panes in self.branches:
             panes.done = done.get(self._told[panes].name.hex(), UNKNOWN)
+        self._following = {panes for panes in self.branches if done and panes.done == UNKNOWN}
+        self.relive(clock)
+
+    def relive(self, clock: int) -> None:
+        """The clock comes this far by what was read before.
+
+        No home that others do not take for late is further ahead than that.
+        """
+        for panes in self._following:
+            policy = panes.policy
+            ahead = clock + policy.grace + policy.idle
+            panes.done = policy.panes.newest(ahead) + 1
 
     def due(self, clock: int) -> bool:
         """Whether such a clock has closed a pane that somebody is still to be told of."""
@@ -78,6 +96,7 @@ class PartialHomes(GroupHomes):
                 records = [(PASSED, self._passed(panes, told.pane + 1))]
                 step = Step(branch.name, branch.nothing, records, none, none)
                 partials = [*self._partials(panes, groups.assigned[nth], told)]
+                self._following.discard(panes)
                 yield panes, replace(step, homes=self._records(told.homes), told=partials)
 
     def _passed(self, panes: HomePanes, done: int) -> bytes:
@@ -98,7 +117,7 @@ class PartialHomes(GroupHomes):
             heard = groups[told.so_far[groups]]
             tags = b"".join(way.tags[group] for group in heard.tolist())
             partial = Partial(way.name, digest, told.pane, self._partition, tags, more[heard])
-            for record in partial.records():
+            for record in replace(partial, follows=panes in self._following).records():
                 yield output, record
 
 

@@ -5,7 +5,8 @@ it, and by nothing else: no clock, no silence, and no member that was heard or w
 partition that stands still holds its groups back; that is for somebody to be told of, and nothing
 to be released. What is told of a pane that was decided is late; what is told twice counts once.
 Partials in which somebody else is a member than here are refused, and so is what a partition ought
-to have told and is not there: the windows that they are of are withheld as lost, and said to be.
+to have told and is not there, or told of under another policy, as before that was changed: the
+windows that they are of are withheld as lost, and said to be.
 """
 
 from collections import defaultdict
@@ -50,6 +51,9 @@ class PaneTotals:
         self.policy = groups.assigned[nth].policy
         self.done = self.lost = UNKNOWN
         self._began: dict[int, int] = {}
+        self._after: dict[int, int] = {}
+        """Partition of the input -> the first pane that it told of, where it had told of those
+        before under another policy."""
         self._passed: dict[int, int] = {}
         """Partition of the input -> the first pane that it has not told of."""
         self._pending: defaultdict[int, dict[tuple[int, int], Arrived]] = defaultdict(dict)
@@ -87,6 +91,8 @@ class PaneTotals:
             return Reason.REPEATED_PARTIAL
         self._pending[pane][key] = arrived
         self._began[source] = min(pane, self._began.get(source, pane))
+        if partial.follows:
+            self._after[source] = pane
         if partial.is_last:
             self._passed[source] = max(pane + 1, self._passed.get(source, UNKNOWN))
         return Reason.OTHER_MEMBERS if self._is_of_others(partial) else None
@@ -123,7 +129,10 @@ class PaneTotals:
         while (pane := self.next) is not None:
             told = [its.partial for its in self._pending.pop(pane, {}).values()]
             lost = any(self._is_of_others(partial) for partial in told)
-            lost |= any(self._is_missing(source, pane, told) for source in self.awaited(pane))
+            first = int(self.policy.panes.newest(self._start(pane)))
+            for source in self.awaited(pane):
+                lost |= self._is_missing(source, pane, told)
+                lost |= self._after.get(source, UNKNOWN) > first
             self.done = pane + 1
             if lost:
                 self.lost = pane

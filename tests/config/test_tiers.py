@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from meteragent import policies, policy
-from meteragent.config.works import works
+from meteragent.config.works import Work, works
 from meteragent.errors import ConfigRefused
 from tests.config.test_group import ALONE, HOME, config, refused
 
 RESEARCH = {"name": "research", "epsilon": "0.5"}
 PUBLIC = {"name": "public", "epsilon": "0.1"}
+OPEN = PUBLIC | {"output": "open.data"}
 PAID = HOME | {"budget": "24"}
 
 
@@ -109,7 +110,27 @@ def test_the_library_tells_one_audience(tmp_path: Any) -> None:  # noqa: ANN401 
         policies(file)
 
 
-def test_on_kafka_no_tier_of_a_group_is_told_and_it_is_said_so() -> None:
-    assert works(config(group=[ALONE]))
-    with pytest.raises(ConfigRefused, match="not told on Kafka yet"):
-        works(config(group=[ALONE | {"tier": [RESEARCH]}]))
+def test_those_who_decide_groups_have_their_tiers_and_topics() -> None:
+    told = works(config(group=[ALONE | {"step": "100W", "tier": [RESEARCH, OPEN]}]))
+    deciding = told[Work.GROUPS]
+    outputs = ("meter.groups.sanitized", "meter.groups.sanitized.research", "open.data")
+    assert deciding.kafka.outputs == outputs
+    assert [tier.name for tier in deciding.tiers] == ["feeder/research", "feeder/public"]
+    assert len(deciding.policies) == len(set(deciding.policies)) == 3
+    assert told[Work.HOMES].kafka.outputs == ()
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [
+        *("meter.readings", "meter.sanitized", "meter.ledger", "meter.groups", "meter.partials"),
+        *("meter.ledger.homes", "meter.ledger.groups", "meter.rejected", "meter.policies"),
+    ],
+)
+def test_what_groups_release_goes_where_nothing_else_does(topic: str) -> None:
+    both: dict[str, Any] = {"policy": [HOME], "budget": {"amount": "24", "groups": "12"}}
+    group = {one: its for one, its in ALONE.items() if one not in {"budget", "horizon"}}
+    [problem] = refused(**both, group=[group | {"output": topic}])
+    assert problem.startswith("group[0].output: is the topic of another stream")
+    [problem] = refused(**both, group=[group | {"tier": [RESEARCH | {"output": topic}]}])
+    assert problem.startswith("group[0].tier[0].output: is the topic of another stream")

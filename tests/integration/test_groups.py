@@ -52,6 +52,9 @@ min_homes = 2
 epsilon = "1"
 budget = "1000"
 horizon = "1d"
+[[group.tier]]
+name = "research"
+epsilon = "0.5"
 [[group]]
 name = "hours"
 match = "s-"
@@ -93,13 +96,13 @@ class Street(Fleet):
 
     async def create(self) -> None:
         self.write()
-        stamped = {STAMPED_BY: BROKERS}
-        sums = NewTopic(self.config.kafka.partials, SUMS, 1, topic_configs=stamped)
+        stamped, replicas = {STAMPED_BY: BROKERS}, self.servers.count(",") + 1
+        sums = NewTopic(self.config.kafka.partials, SUMS, replicas, topic_configs=stamped)
         async with watching(self.servers) as (_, admin):
             await admin.create_topics([sums])
         for work, own in works(self.config).items():
             count = SUMS if work is Work.GROUPS else self.partitions
-            await topics.create(own, Clients(own.kafka), count, 1)
+            await topics.create(own, Clients(own.kafka), count, replicas)
 
 
 def day(begin: int, seed: int, hours: int = 5) -> list[bytes]:
@@ -117,7 +120,7 @@ def day(begin: int, seed: int, hours: int = 5) -> list[bytes]:
 async def produce(config: Config, partitions: int, lines: list[bytes]) -> None:
     homes = Homes("murmur2", partitions)
     async with AIOKafkaProducer(
-        bootstrap_servers=list(config.kafka.bootstrap_servers), acks="all"
+        bootstrap_servers=list(config.kafka.bootstrap_servers), enable_idempotence=True
     ) as producer:
         for line in lines:
             partition = homes.of(json.loads(line)["meter_id"])
@@ -143,7 +146,8 @@ async def published(config: Config, count: int, seconds: float = 90) -> list[byt
         auto_offset_reset="earliest",
     )
     async with consumer:
-        consumer.assign([TopicPartition(config.kafka.groups_output, n) for n in range(SUMS)])
+        outputs = works(config)[Work.GROUPS].kafka.outputs
+        consumer.assign([TopicPartition(topic, n) for topic in outputs for n in range(SUMS)])
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while len(found) < count:
@@ -172,12 +176,14 @@ def closing(begin: int, partitions: int) -> list[bytes]:
 
 
 def through_files(directory: Path, lines: list[bytes]) -> list[bytes]:
-    """What `sanitize --groups` makes of it."""
+    """What `sanitize --groups` makes of it, copies for others too."""
     (directory / "in.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+    copies = directory / "copies.jsonl"
     files = [str(directory / "in.jsonl"), "-o", str(directory / "out.jsonl")]
+    files += ["--tier", f"research={copies}"]
     more = ["--ledger", str(directory / "spend.db"), "-c", str(directory / "agent.toml")]
     assert main(["sanitize", *files, *more, "--groups", str(directory / "groups.csv")]) == Exit.OK
-    return (directory / "out.jsonl").read_bytes().splitlines()
+    return [*(directory / "out.jsonl").read_bytes().splitlines(), *copies.read_bytes().splitlines()]
 
 
 @asynccontextmanager

@@ -41,14 +41,18 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from meteragent.stream.home_panes import PaneSum
+    from meteragent.stream.meters import AssignedGroups
     from meteragent.stream.partial import Partial
 
 Release = tuple[str, str, bytes]
+Policies = tuple["AssignedGroups", ...]
 
 
-def rosters(members: list[Membership], inputs: int, outputs: int) -> dict[str, Roster]:
+def rosters(
+    members: list[Membership], inputs: int, outputs: int, policies: Policies = POLICIES
+) -> dict[str, Roster]:
     spread = Homes("murmur2", inputs), Homes("murmur2", outputs)
-    return {its[0].prefix: Roster(who, *spread) for its, who in with_members(POLICIES, members)}
+    return {its[0].prefix: Roster(who, *spread) for its, who in with_members(policies, members)}
 
 
 @dataclass
@@ -64,6 +68,7 @@ class Source:
     position: Position = START
     rejected: list[Reason] = field(default_factory=list)
     late: int = 0
+    policies: Policies = POLICIES
 
     def __post_init__(self) -> None:
         self.crash()
@@ -72,7 +77,7 @@ class Source:
         """Go on from what is committed."""
         homes = {member.home for member in self.members}
         self.pipeline = HomePipeline(
-            POLICIES,
+            self.policies,
             KEY,
             self.rosters,
             self.partition,
@@ -119,6 +124,7 @@ class Sink:
     position: Position = START
     releases: list[Release] = field(default_factory=list)
     rejected: list[Reason] = field(default_factory=list)
+    policies: Policies = POLICIES
 
     def __post_init__(self) -> None:
         self.crash()
@@ -126,7 +132,7 @@ class Sink:
     def crash(self) -> None:
         """Go on from what is committed."""
         self.pipeline = TotalPipeline(
-            POLICIES, KEY, self.rosters, self.partition, start=self.position
+            self.policies, KEY, self.rosters, self.partition, start=self.position
         )
         self.pipeline.restore(self.ledger)
         self.fed = self.position.offset
@@ -158,9 +164,10 @@ class World:
     log: list[Record]
     inputs: int
     outputs: int
+    policies: Policies = POLICIES
 
     def __post_init__(self) -> None:
-        known = rosters(self.members, self.inputs, self.outputs)
+        known = rosters(self.members, self.inputs, self.outputs, self.policies)
         self.topics: list[list[bytes]] = [[] for _ in range(self.outputs)]
         homes = Homes("murmur2", self.inputs)
         self.sources = [
@@ -170,13 +177,24 @@ class World:
                 at,
                 self.topics,
                 [record for record in self.log if homes.of(record.meter) == at],
+                policies=self.policies,
             )
             for at in range(self.inputs)
         ]
-        self.sinks = [Sink(known, at, self.topics[at]) for at in range(self.outputs)]
+        self.sinks = [
+            Sink(known, at, self.topics[at], policies=self.policies) for at in range(self.outputs)
+        ]
 
-    def go(self, doings: list[tuple[int, int, int]]) -> None:
-        """Do these in this order, and then all that is left to be done."""
+    def change(self, policies: Policies) -> None:
+        """All go on from what is committed, under these."""
+        self.policies = policies
+        known = rosters(self.members, self.inputs, self.outputs, policies)
+        for one in (*self.sources, *self.sinks):
+            one.rosters, one.policies = known, policies
+            one.crash()
+
+    def do(self, doings: list[tuple[int, int, int]]) -> None:
+        """Do these in this order."""
         for what, which, count in doings:
             source, sink = self.sources[which % self.inputs], self.sinks[which % self.outputs]
             acts: list[Callable[[], None]] = [
@@ -186,6 +204,10 @@ class World:
                 sink.crash,
             ]
             acts[what]()
+
+    def go(self, doings: list[tuple[int, int, int]]) -> None:
+        """Do these in this order, and then all that is left to be done."""
+        self.do(doings)
         for one in self.sources:
             one.feed(len(one.log))
             one.tick(end_of(self.log))

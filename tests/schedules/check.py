@@ -12,10 +12,12 @@ from meteragent.kafka.restore import bond_of, parse
 from meteragent.privacy.billing import load
 from meteragent.privacy.ledger import NEVER
 from tests.schedules.kafka_model import Kafka, Transaction
-from tests.schedules.world import PARTITIONS, Window, World, expected
+from tests.schedules.world import AnyWorld, Rejected, Window
 
 Ring = tuple[str, str]
 """(policy id, meter)"""
+Source = tuple[str, int]
+"""(consumer group, partition of its input)"""
 
 
 class Broken(AssertionError):
@@ -33,10 +35,11 @@ class Release(NamedTuple):
 class Checker:
     """Watches the logs of one schedule. Each look costs what is new, not what is there."""
 
-    def __init__(self, kafka: Kafka, world: World) -> None:
+    def __init__(self, kafka: Kafka, world: AnyWorld) -> None:
         self._kafka = kafka
         self._world = world
-        self._names = world.config.kafka
+        self._names = world.jobs[-1].kafka
+        self._config = world.releasing
         self._paid_for = {
             name: [sum(policy.terms.costs[:n]) for n in range(9)]
             for name, policy in world.policies.items()
@@ -46,10 +49,12 @@ class Checker:
         self._paid: dict[Ring, dict[int, int]] = defaultdict(dict)
         self._until: dict[Ring, int] = defaultdict(lambda: NEVER)
         self._accounts: dict[str, bytes] = {}
-        self._processed = [0] * PARTITIONS
-        self._configurations: dict[int, list[str]] = defaultdict(list)
+        self._groups = {job.kafka.group: job.kafka for job in world.jobs}
+        self._processed: dict[Source, int] = defaultdict(int)
+        self._configurations: dict[Source, list[str]] = defaultdict(list)
         """Of each partition, in their order."""
-        places = [(name, p) for name in self._names.outputs for p in range(PARTITIONS)]
+        count = world.jobs[-1].partitions
+        places = [(name, p) for name in self._names.outputs for p in range(count)]
         self._outputs = [kafka.log(place).entries for place in places]
         self._drawn_until = [0] * len(places)
         self._decided_until = 0
@@ -93,19 +98,24 @@ class Checker:
                 touched.add(key.decode())
         for meter in sorted(touched):
             self._balance(meter)
-        for partition, committed in transaction.offsets.items():
-            assert isinstance(committed, OffsetAndMetadata)
-            position = parse(self._names, partition, committed)
-            if position.processed < self._processed[partition]:
-                raise Broken(f"partition {partition} fell back to {position}")
-            self._processed[partition] = position.processed
-            bond = bond_of(committed)
-            assert bond is not None
-            had = self._configurations[partition]
-            if bond.generation.digest in had[:-1]:
-                raise Broken(f"an older configuration is at work on partition {partition} again")
-            if bond.generation.digest not in had:
-                had.append(bond.generation.digest)
+        for source, committed in transaction.offsets.items():
+            self._go_on(source, committed)
+
+    def _go_on(self, source: Source, committed: object) -> None:
+        """A position never falls back, nor does what it is committed by."""
+        assert isinstance(committed, OffsetAndMetadata)
+        group, partition = source
+        position = parse(self._groups[group], partition, committed)
+        if position.processed < self._processed[source]:
+            raise Broken(f"partition {partition} of {group} fell back to {position}")
+        self._processed[source] = position.processed
+        bond = bond_of(committed)
+        assert bond is not None
+        had = self._configurations[source]
+        if bond.generation.digest in had[:-1]:
+            raise Broken(f"an older configuration is at work on partition {partition} again")
+        if bond.generation.digest not in had:
+            had.append(bond.generation.digest)
 
     def _release(self, document: bytes) -> str:
         (name, meter, start), queries = window, _ = read_release(document)
@@ -122,8 +132,8 @@ class Checker:
         account = self._accounts.get(meter)
         if account is None:
             raise Broken(f"{meter} has releases and no account")
-        rings = _read_account(self._world.config, account)
-        for one, (since, until, spent) in zip(self._world.config.assigned, rings, strict=True):
+        rings = _read_account(self._config, account)
+        for one, (since, until, spent) in zip(self._config.assigned, rings, strict=True):
             ring = one.policy.id, meter
             paid = {start: cost for start, cost in self._paid[ring].items() if start >= since}
             if spent != paid or until != self._until[ring]:
@@ -131,7 +141,7 @@ class Checker:
 
     def compare(self) -> None:
         """Nothing is lost: what is committed is what an undisturbed pipeline makes."""
-        wanted = expected(self._world)
+        wanted = self._world.expected
         if self.released != wanted.releases:
             lost = wanted.releases.keys() - self.released.keys()
             other = self.released.keys() - wanted.releases.keys()
@@ -139,9 +149,9 @@ class Checker:
         if Counter(self._rejects()) != Counter(wanted.rejects):
             raise Broken("rejects are lost or doubled")
 
-    def _rejects(self) -> list[tuple[int, int, str]]:
+    def _rejects(self) -> list[Rejected]:
         rejects = []
-        for partition in range(PARTITIONS):
+        for partition in range(max(job.partitions for job in self._world.jobs)):
             log = self._kafka.log((self._names.rejected, partition))
             entries, _ = log.read(0, len(log.entries), committed=True)
             for entry in entries:
@@ -154,7 +164,8 @@ class Checker:
 def read_release(document: bytes) -> Release:
     """What it says of whom."""
     told = json.loads(document)
-    window = told["policy"], told["meter_id"], told["window_start"]
+    whose = told.get("meter_id") or told["group_id"]
+    window = told["policy"], whose, told["window_start"]
     return Release(window, len(told["values"]))
 
 

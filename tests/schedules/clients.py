@@ -23,10 +23,8 @@ EVERYTHING = -1
 class Admin:
     """Describes topics as they should be, and tells what is committed."""
 
-    def __init__(self, network: Network, kafka: Kafka, partitions: int) -> None:
+    def __init__(self, network: Network) -> None:
         self._network = network
-        self._kafka = kafka
-        self._partitions = partitions
 
     async def start(self) -> None:
         await self._network.call(lambda: None)
@@ -36,13 +34,12 @@ class Admin:
     async def list_consumer_group_offsets(
         self, group: str, *, partitions: list[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        del group
         if self._network.chance(0.01):
             return {}  # the coordinator refuses as a whole
         kafka = self._network.kafka
         none = OffsetAndMetadata(-1, "")
         found: dict[TopicPartition, Any] = await self._network.call(
-            lambda: {source: kafka.committed(source.partition) or none for source in partitions}
+            lambda: {s: kafka.committed((group, s.partition)) or none for s in partitions}
         )
         return found
 
@@ -65,7 +62,7 @@ class Admin:
             {
                 "topic": name,
                 "error_code": 0,
-                "partitions": range(1 if name == self._kafka.policies else self._partitions),
+                "partitions": range(self._network.kafka.partitions[name]),
             }
             for name in names
         ]
@@ -93,7 +90,7 @@ class ModelClients(Clients):
         return Producer(self._network, transactional_id, self.kafka.transaction_timeout / 1000)
 
     def admin(self) -> Admin:
-        return Admin(self._network, self.kafka, len(self._members.sources))
+        return Admin(self._network)
 
     async def probe(self) -> None:
         try:

@@ -10,7 +10,7 @@ from aiokafka.errors import IllegalStateError, KafkaError
 
 from meteragent.kafka.fetch import Fetched
 from tests.batches import Stored, fetched
-from tests.schedules.kafka_model import Log
+from tests.schedules.kafka_model import Entry, Log
 from tests.schedules.loop import HOME
 from tests.schedules.members import Members
 from tests.schedules.network import Network
@@ -65,8 +65,12 @@ class Consumer:
         self._assigned: dict[TopicPartition, Place] = {}
         self._reassigned = asyncio.Event()
         self._reassigned.set()
+        self._client = self  # what it knows of topics is always the latest
 
     async def start(self) -> None:
+        await self._network.call(lambda: None)
+
+    async def force_metadata_update(self) -> None:
         await self._network.call(lambda: None)
 
     async def stop(self) -> None:
@@ -98,8 +102,7 @@ class Consumer:
         return frozenset(self._assigned)
 
     def partitions_for_topic(self, topic: str) -> Collection[int]:
-        del topic
-        return [source.partition for source in self._members.sources]
+        return range(self._network.kafka.partitions[topic])
 
     def seek(self, source: TopicPartition, offset: int) -> None:
         self._place(source).position = offset
@@ -139,12 +142,12 @@ class Consumer:
         """The same, in the batches that brokers store."""
         found = await self.getmany(timeout_ms=timeout_ms, max_records=max_records)
         return {
-            source: fetched(Stored(r.value, r.offset, r.timestamp) for r in records)
+            source: fetched(Stored(r.value, r.offset, max(0, r.timestamp)) for r in records)
             for source, records in found.items()
         }
 
     async def getmany(
-        self, *sources: TopicPartition, timeout_ms: int, max_records: int
+        self, *sources: TopicPartition, timeout_ms: int, max_records: int = MOST
     ) -> dict[TopicPartition, list[Record]]:
         """The next records; those of the group's input only after a rest, if there are none.
 
@@ -177,13 +180,7 @@ class Consumer:
         log, first = self._log(source), place.position
         most = min(most, self._network.loop.random.randint(1, MOST))
         found, after = log.read(first, most, committed=self._committed)
-        if self._grouped:
-            records = [
-                Record(e.key, e.value[0], first + n, e.value[1]) for n, e in enumerate(found)
-            ]
-        else:
-            records = [Record(e.key, e.value, -1, -1) for e in found]
-        return Answer(source, first, records, after, len(log.entries))
+        return Answer(source, first, [*map(_record, found)], after, len(log.entries))
 
     def _log(self, source: TopicPartition) -> Log:
         return self._network.kafka.log((source.topic, source.partition))
@@ -192,3 +189,9 @@ class Consumer:
         if source not in self._assigned:
             raise IllegalStateError(f"No current assignment for partition {source}")
         return self._assigned[source]
+
+
+def _record(entry: Entry) -> Record:
+    """Of what is written outside transactions, the value and when that was."""
+    value, timestamp = entry.value if isinstance(entry.value, tuple) else (entry.value, -1)
+    return Record(entry.key, value, entry.offset, timestamp)

@@ -2,13 +2,14 @@
 
 import asyncio
 from asyncio import Task
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from aiokafka.errors import IllegalOperation, IllegalStateError, KafkaError
 
+from meteragent.config import Config
 from meteragent.errors import BrokerUnreachable, MeterAgentError
-from meteragent.kafka.agent import Agent
+from meteragent.kafka.agents import Agents
 from meteragent.kafka.worker import Worker
 from meteragent.stream.partition import State
 from meteragent.watch.events import AgentFailed, Occurrence, PartitionFailed
@@ -17,10 +18,7 @@ from tests.schedules.check import Broken
 from tests.schedules.clients import ModelClients
 from tests.schedules.members import Members
 from tests.schedules.network import Network
-from tests.schedules.world import PARTITIONS, World
-
-if TYPE_CHECKING:
-    from meteragent.config import Config
+from tests.schedules.world import AnyWorld
 
 BY_THE_NETWORK = (KafkaError, BrokerUnreachable, TimeoutError, asyncio.CancelledError)
 """What a partition, or an agent, may fail for in here ..."""
@@ -31,7 +29,8 @@ BY_MISUSE = (IllegalOperation, IllegalStateError)
 class Instances:
     """Whoever is alive."""
 
-    def __init__(self, network: Network, members: Members, world: World) -> None:
+    def __init__(self, network: Network, members: Mapping[str, Members], world: AnyWorld) -> None:
+        """`members`: of each consumer group."""
         self._network = network
         self._loop = network.loop
         self._members = members
@@ -43,7 +42,7 @@ class Instances:
         self.configurations: tuple[Config, ...] = (world.config,)
         """Of which each that is born has one."""
         self._born = 0
-        self._agents: dict[str, Agent] = {}
+        self._agents: dict[str, Agents] = {}
         self._stopped: dict[str, Task[None]] = {}
         self._tasks: dict[str, Task[None]] = {}
         self._ahead: dict[str, int] = {}
@@ -56,12 +55,11 @@ class Instances:
         config = loop.random.choice(self.configurations)
 
         async def live() -> None:
-            clients = ModelClients(config.kafka, self._network, self._members)
-            agent = Agent(
+            agent = Agents(
                 config,
                 KEY,
-                partial(self._hear, home),
-                clients,
+                lambda work: partial(self._hear, f"{home} {work}"),
+                self._clients,
                 loop.time,
                 partial(self._wall, home),
             )
@@ -77,6 +75,9 @@ class Instances:
 
         self._tasks[home] = loop.spawn(live(), home)
         self._tasks[home].add_done_callback(lambda task: loop.fail(task.exception()))
+
+    def _clients(self, config: Config) -> ModelClients:
+        return ModelClients(config.kafka, self._network, self._members[config.kafka.group])
 
     def _wall(self, home: str) -> float:
         return self._network.wall() / 1000 + self._ahead.get(home, 0)
@@ -110,7 +111,8 @@ class Instances:
         """As SIGKILL does; the group notices later, and somebody takes the place."""
         del self._agents[home]
         self._loop.kill(home)
-        self._loop.call_later(2 * self._loop.random.random(), self._members.bury, home)
+        for members in self._members.values():
+            self._loop.call_later(2 * self._loop.random.random(), members.bury, home)
         self.give_birth()
 
     def kill_all(self) -> None:
@@ -127,12 +129,14 @@ class Instances:
     @property
     def rest(self) -> bool:
         """Whether all that was written is decided and committed, and everybody says so."""
-        workers = [w for a in self._agents.values() if a.group for w in a.group.workers.values()]
+        parts = [part for agents in self._agents.values() for part in agents.of.values()]
+        workers = [w for part in parts if part.group for w in part.group.workers.values()]
+        wanted = [(j.kafka.input, p) for j in self._world.jobs for p in range(j.partitions)]
         return (
-            sorted(worker.partition for worker in workers) == [*range(PARTITIONS)]
+            sorted(worker.source for worker in workers) == sorted(wanted)
             and all(map(self._rests, workers))
             and all(agent.ready and agent.alive for agent in self._agents.values())
-            and not any(lag for agent in self._agents.values() for lag in agent.lags().values())
+            and not any(lag for part in parts for lag in part.lags().values())
             and all(task.done() for task in self._stopped.values())
         )
 
@@ -140,10 +144,9 @@ class Instances:
         intake = worker.intake
         if worker.life.state is not State.RUNNING or intake is None:
             return False
-        place = self._world.config.kafka.input, worker.partition
         position = intake.pipeline.position()
         return (
-            intake.next == len(self._network.kafka.log(place).entries)
+            intake.next == self._network.kafka.log(tuple(worker.source)).read_until
             and position == worker.handover.committed
             and position.offset == position.processed
             and not (intake.busy or intake.waiting)

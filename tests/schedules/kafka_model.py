@@ -1,4 +1,4 @@
-"""A small model of Kafka: logs, transactions, fencing and the offsets of one group.
+"""A small model of Kafka: logs, transactions, fencing and the offsets of groups.
 
 What it says of transactions was measured against the real broker, and is compared with it by
 `tests/integration/test_model.py`:
@@ -11,6 +11,8 @@ What it says of transactions was measured against the real broker, and is compar
 * Records that were not delivered are simply missing from a transaction that is committed.
 """
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -53,6 +55,7 @@ class Entry(NamedTuple):
     key: Any
     value: Any
     transaction: Transaction | None
+    offset: int
     is_record: bool = True
 
 
@@ -65,11 +68,24 @@ class Log:
     ongoing: dict[str, Transaction] = field(default_factory=dict)
     begun: dict[str, int] = field(default_factory=dict)
 
+    def append(
+        self, key: object, value: object, transaction: Transaction | None, *, is_record: bool = True
+    ) -> None:
+        """Write what comes next."""
+        offset = len(self.entries)
+        self.entries.append(Entry(key, value, transaction, offset, is_record))
+
     def end(self, *, committed: bool) -> int:
         """Where readers stop: at the last stable offset, if they read what is committed."""
         return (
             min(self.begun.values(), default=len(self.entries)) if committed else len(self.entries)
         )
+
+    @property
+    def read_until(self) -> int:
+        """One past the last record that somebody who reads what is committed has ever got."""
+        committed = (e for e in reversed(self.entries) if e.is_record and not _is_aborted(e))
+        return next((entry.offset + 1 for entry in committed), 0)
 
     def read(self, since: int, most: int, *, committed: bool) -> tuple[list[Entry], int]:
         """Some records from an offset on, and where to read next."""
@@ -78,8 +94,7 @@ class Log:
         while since < end and len(found) < most:
             entry = self.entries[since]
             since += 1
-            aborted = entry.transaction is not None and not entry.transaction.committed
-            if entry.is_record and not (committed and aborted):
+            if entry.is_record and not (committed and _is_aborted(entry)):
                 found.append(entry)
         return found, since
 
@@ -91,9 +106,14 @@ class Log:
                 committed = entry.transaction is None or entry.transaction.committed
                 gone = latest.get(entry.key) if committed else at
                 if gone is not None:
-                    self.entries[gone] = Entry(None, None, None, is_record=False)
+                    self.entries[gone] = Entry(None, None, None, gone, is_record=False)
                 if committed:
                     latest[entry.key] = at
+
+
+def _is_aborted(entry: Entry) -> bool:
+    """Whether it is part of a transaction that is not committed."""
+    return entry.transaction is not None and not entry.transaction.committed
 
 
 @dataclass
@@ -106,9 +126,11 @@ class Owner:
 
 
 class Kafka:
-    """One cluster, one group."""
+    """One cluster."""
 
-    def __init__(self) -> None:
+    def __init__(self, partitions: Mapping[str, int] | None = None) -> None:
+        """`partitions`: how many each topic has, for those who ask; two, where it is not said."""
+        self.partitions: Mapping[str, int] = defaultdict(lambda: 2, partitions or {})
         self.logs: dict[Place, Log] = {}
         self.owners: dict[str, Owner] = {}
         self.offsets: dict[Any, Any] = {}
@@ -186,7 +208,7 @@ class Kafka:
         first = len(log.entries)
         log.begun.setdefault(identity.name, first)
         for key, value in records:
-            log.entries.append(Entry(key, value, transaction))
+            log.append(key, value, transaction)
             transaction.records.append((place, key, value))
         return first
 
@@ -215,7 +237,7 @@ class Kafka:
         transaction, place = self.markers.pop(which)
         log, name = self.log(place), transaction.identity.name
         owner = self.owners[name]
-        log.entries.append(Entry(None, None, transaction, is_record=False))
+        log.append(None, None, transaction, is_record=False)
         log.ongoing.pop(name, None)
         log.begun.pop(name, None)
         log.epochs[name] = owner.epoch
@@ -228,7 +250,7 @@ class Kafka:
 
     def append(self, place: Place, key: object, value: object) -> None:
         """Append a record outside any transaction."""
-        self.log(place).entries.append(Entry(key, value, None))
+        self.log(place).append(key, value, None)
 
     def committed(self, source: object) -> object | None:
         """The offset as far as it has taken effect; exact only after a `start`."""

@@ -57,6 +57,7 @@ class Producer:
         self._turn = asyncio.Lock()  # one request to the transaction's coordinator at a time
         self._added: set[Place] = set()
         self._batches: list[asyncio.Task[SimpleNamespace]] = []
+        self._last: dict[Place, asyncio.Task[SimpleNamespace]] = {}
         self._work: list[asyncio.Task[Any]] = []
         self._sender = SimpleNamespace(sender_task=self)  # where it is stopped by force
         self.client = self
@@ -113,16 +114,25 @@ class Producer:
         self, batch: Batch, topic: str, *, partition: int
     ) -> "asyncio.Task[SimpleNamespace]":
         self._refuse_closed()
-        delivery = self._background(self._deliver(batch, (topic, partition)))
+        place = topic, partition
+        before = self._last.get(place)
+        delivery = self._last[place] = self._background(self._in_turn(before, batch, place))
         self._batches.append(delivery)
         return delivery
+
+    async def _in_turn(
+        self, before: "asyncio.Task[SimpleNamespace] | None", batch: Batch, place: Place
+    ) -> SimpleNamespace:
+        """Batches of a partition are delivered in their order, as an idempotent producer's are."""
+        if before is not None:
+            await asyncio.wait([before])
+        return await self._deliver(batch, place)
 
     async def send_offsets_to_transaction(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: str
     ) -> None:
-        del group
         self._refuse_closed()
-        await asyncio.shield(self._background(self._send_offsets(offsets)))
+        await asyncio.shield(self._background(self._send_offsets(offsets, group)))
 
     async def commit_transaction(self) -> None:
         self._refuse_fenced()
@@ -141,12 +151,14 @@ class Producer:
         )
         return SimpleNamespace(offset=offsets[0])
 
-    async def _send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+    async def _send_offsets(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: str
+    ) -> None:
         kafka = self._network.kafka
         await self._add(OFFSETS)
         for source, offset in offsets.items():
             await self._ask(
-                lambda i, s=source, o=offset: kafka.commit_offset(i, s.partition, o)  # type: ignore[misc]
+                lambda i, s=source, o=offset: kafka.commit_offset(i, (group, s.partition), o)  # type: ignore[misc]
             )
 
     async def _end(self) -> None:

@@ -1,6 +1,6 @@
 """One schedule: real agents on a model of Kafka, and everything that can go wrong.
 
-    python -m tests.schedules.schedule SEED [late|update|loss]
+    python -m tests.schedules.schedule SEED [late|update|loss|groups|late-groups]
 
 replays a seed and prints every step of it.
 
@@ -20,11 +20,19 @@ clock are others. They are handed in, as the product hands in its own.
 * `instances` agents that are born, killed, stopped and frozen
 * `world`     the records, and what an undisturbed pipeline makes of them
 * `check`     what must hold after every step, and in the end
+* `street`, `sums`
+              the same of groups of homes: agents of both kinds, those that tell what their homes
+              add and those that decide, and what must hold of what is told and released
 
 Two kinds have something more happen in the storm. In an *update* another configuration is rolled
 out: instances with the old one are started again for a while, and must leave, and never go on with
 a partition that the new one has had. In a *loss* a partition of the ledger is deleted and made
 anew: then nobody may spend more than there was, and whoever starts must end.
+
+In schedules of groups homes are in three partitions, and groups in two; homes move from group to
+group, and a partition may be silent all along. Then what is told of a pane must be told with one
+content only and committed once; a release must be, the moment it is committed, what one pipeline
+makes of all homes together, and everything that it is made of must have been committed before.
 
 A schedule is a storm, as long as meters write, and a lull in which all must come to rest. In it
 every window must be drawn with one content only, even where it is aborted; be committed once;
@@ -42,25 +50,25 @@ runs the same agent on real brokers, and kills both.
 
 import asyncio
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import inf
 from typing import Literal, get_args
-from unittest.mock import patch
 
 from meteragent.errors import LedgerLost, Superseded
-from meteragent.kafka import group, intake
-from meteragent.stream import trail
 from tests.given import SECOND
-from tests.schedules.check import Checker
+from tests.schedules.check import Checker, Source
 from tests.schedules.instances import Instances
 from tests.schedules.kafka_model import Kafka, Log
+from tests.schedules.limits import limits_as_small_as_the_worlds
 from tests.schedules.loop import Loop, Stalled
 from tests.schedules.members import Members
 from tests.schedules.network import Network
-from tests.schedules.world import PARTITIONS, START, WORLDS, world
+from tests.schedules.street import STREETS, street
+from tests.schedules.sums import SumsChecker
+from tests.schedules.world import WORLDS, AnyWorld, Job, Told, world
 
-Kind = Literal["punctual", "late", "update", "loss"]
+Kind = Literal["punctual", "late", "update", "loss", "groups", "late-groups"]
+LATE = ("late", "late-groups")
+OF_GROUPS = ("groups", "late-groups")
 PACE = 10
 """Seconds of the meters in a second of the machines; in late worlds, which are longer, thrice."""
 PATIENCE = 100.0
@@ -77,17 +85,23 @@ class Schedule:
     def __init__(self, seed: int, kind: Kind = "punctual", *, traced: bool = False) -> None:
         self.loop = Loop(seed, traced=traced)
         self._kind = kind
-        self._world = world(seed % WORLDS, punctual=kind != "late")
-        self._pace = 3 * PACE if kind == "late" else PACE
+        late = kind in LATE
+        homes = street(seed % STREETS, punctual=not late) if kind in OF_GROUPS else None
+        self._world: AnyWorld = homes or world(seed % WORLDS, punctual=not late)
+        self._pace = (3 * PACE if late else PACE) * self._world.unit
         self._calm_at = inf
         self._lost = False
         """Whether somebody had committed with the ledger that is gone."""
-        self._names = self._world.config.kafka
-        self._kafka = Kafka()
+        self._kafka = Kafka(self._world.topics())
         self._network = Network(self.loop, self._kafka, self._wall)
-        self._members = Members(self._network, self._names.input, PARTITIONS)
+        self._members = {
+            job.kafka.group: Members(self._network, job.kafka.input, job.partitions)
+            for job in self._world.jobs
+        }
         self._instances = Instances(self._network, self._members, self._world)
-        self._checker = Checker(self._kafka, self._world)
+        self._checker = (
+            SumsChecker(self._kafka, homes) if homes else Checker(self._kafka, self._world)
+        )
         self.loop.after = self._checker.look
 
     def run(self) -> None:
@@ -96,18 +110,23 @@ class Schedule:
             self.loop.run(self._run())
 
     async def _run(self) -> None:
+        for told in self._world.told:
+            if told.written == self._world.start:
+                self._tell(told)
         writing = self.loop.spawn(self._write())
+        changing = self.loop.spawn(self._change())
         for _ in range(self.loop.random.randint(2, 3)):
             self._instances.give_birth()
         turn = self.loop.spawn(self._turn())
         await self._storm(writing)
+        await changing
         await turn
         await (self._end() if self._kind == "loss" else self._lull())
 
     async def _turn(self) -> None:
         """What happens once, in the midst of the storm."""
         await asyncio.sleep(self.loop.random.uniform(0.1, 0.9) * self._length)
-        begun = any(self._kafka.committed(p) is not None for p in range(PARTITIONS))
+        begun = any(self._kafka.committed(source) is not None for source in self._sources)
         if self._kind == "update" and begun:  # of two that begin at once, none is the older
             self._instances.may_end_with = (Superseded,)
             self._instances.configurations = (self._world.updated,)
@@ -116,14 +135,23 @@ class Schedule:
             self._instances.configurations = (self._world.config, self._world.updated)
         elif self._kind == "loss":
             self._instances.may_end_with = (LedgerLost,)
-            partition = self.loop.random.randrange(PARTITIONS)
-            self._lost = self._kafka.committed(partition) is not None
-            self._kafka.logs[self._names.ledger, partition] = Log()
+            job, partition = self._drawn()
+            self._lost = self._kafka.committed((job.kafka.group, partition)) is not None
+            self._kafka.logs[job.kafka.ledger, partition] = Log()
+
+    @property
+    def _sources(self) -> list[Source]:
+        return [(j.kafka.group, p) for j in self._world.jobs for p in range(j.partitions)]
+
+    def _drawn(self) -> tuple[Job, int]:
+        """Some work, and a partition of its input."""
+        job = self.loop.random.choice(self._world.jobs)
+        return job, self.loop.random.randrange(job.partitions)
 
     @property
     def _length(self) -> float:
         """Seconds of the storm."""
-        return (self._world.written[-1].written - START) / SECOND / self._pace
+        return (self._world.written[-1].written - self._world.start) / self._pace
 
     async def _end(self) -> None:
         """Nobody goes on who has to know what was spent."""
@@ -138,14 +166,27 @@ class Schedule:
     def _wall(self) -> int:
         """Milliseconds: they run on to the end of the world, and faster when all is written."""
         hurry = 4 * max(0.0, self.loop.now - self._calm_at)
-        return min(START + int((self.loop.now + hurry) * SECOND * self._pace), self._world.end)
+        return min(self._world.start + int((self.loop.now + hurry) * self._pace), self._world.end)
 
     async def _write(self) -> None:
         """The meters write every record in its time."""
         for record in self._world.written:
-            await asyncio.sleep((record.written - START) / SECOND / self._pace - self.loop.now)
-            place = self._names.input, record.partition
+            due = (record.written - self._world.start) / self._pace
+            await asyncio.sleep(due - self.loop.now)
+            place = self._world.config.kafka.input, record.partition
             self._kafka.append(place, record.meter, (record.value, record.written))
+
+    async def _change(self) -> None:
+        """Homes move, as it is told in its time."""
+        for told in self._world.told:
+            if told.written > self._world.start:
+                due = (told.written - self._world.start) / self._pace
+                await asyncio.sleep(due - self.loop.now)
+                self._tell(told)
+
+    def _tell(self, told: Told) -> None:
+        place = self._world.config.kafka.groups, 0
+        self._kafka.append(place, told.home.encode(), (told.groups, told.written))
 
     async def _storm(self, writing: "asyncio.Task[None]") -> None:
         random = self.loop.random
@@ -165,7 +206,8 @@ class Schedule:
         self._instances.configurations = self._instances.configurations[-1:]
         self._instances.give_birth()
         self._calm_at = self.loop.now
-        self._members.rebalance()
+        for members in self._members.values():
+            members.rebalance()
         looks = 0
         while looks < LONG and self.loop.now < self._calm_at + PATIENCE:
             await asyncio.sleep(0.5)
@@ -181,7 +223,7 @@ class Schedule:
             self._wall() == self._world.end
             and self._instances.rest
             and not self._kafka.markers
-            and not self._members.rebalancing
+            and not any(members.rebalancing for members in self._members.values())
         )
 
     # What goes wrong; each says what it does.
@@ -207,7 +249,7 @@ class Schedule:
     def _set_clock(self) -> str:
         home, ahead = self._instances.drawn(), self.loop.random.choice((-HOUR, 0, HOUR, HOUR))
         if home is not None:
-            self._instances.set_clock(home, ahead)
+            self._instances.set_clock(home, ahead * self._world.unit // SECOND)
         return f"{home}'s clock is {ahead} s ahead"
 
     def _fall_silent(self) -> str:
@@ -215,31 +257,21 @@ class Schedule:
         return "the network falls silent"
 
     def _shuffle(self) -> str:
-        self._members.rebalance()
-        return "the group rebalances"
+        group = self.loop.random.choice([*self._members])
+        self._members[group].rebalance()
+        return f"{group} rebalances"
 
     def _expire(self) -> str:
-        partition = self.loop.random.randrange(PARTITIONS)
-        name = f"{self._names.group}-{self._names.input}-{partition}"
+        job, partition = self._drawn()
+        name = f"{job.kafka.group}-{job.kafka.input}-{partition}"
         self._kafka.expire(name)
         self._network.tell_logs()
         return f"a transaction of {name} takes too long"
 
     def _compact(self) -> str:
-        partition = self.loop.random.randrange(PARTITIONS)
-        self._kafka.log((self._names.ledger, partition)).compact()
-        return f"ledger {partition} is compacted"
-
-
-@contextmanager
-def limits_as_small_as_the_worlds() -> Iterator[None]:
-    """Or back-pressure and portions would never come, and no silent meter's panes be carried."""
-    with (
-        patch.multiple(group, MOST_WAITING=6, LEAST_WAITING=6),
-        patch.object(intake, "MOST_AT_ONCE", 2),
-        patch.multiple(trail, LONGER=-15 * SECOND, MILE=1, AT_LEAST=9),
-    ):
-        yield
+        job, partition = self._drawn()
+        self._kafka.log((job.kafka.ledger, partition)).compact()
+        return f"partition {partition} of {job.kafka.ledger} is compacted"
 
 
 def failure(seed: int, kind: Kind = "punctual") -> str | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.schedules import planted
+from tests.schedules import planted, planted_groups
 from tests.schedules.schedule import failure, trace
 
 if TYPE_CHECKING:
@@ -55,6 +55,22 @@ def test_none_of_many_schedules_does(first: int) -> None:
     sweep(range(first + 350, first + 500), "late")
 
 
+@pytest.mark.parametrize("first", [0, 5])
+def test_in_every_schedule_groups_are_released_as_if_nothing_happened(first: int) -> None:
+    sweep(range(first, first + 5), "groups")
+
+
+def test_in_no_schedule_with_late_readings_a_group_is_drawn_twice() -> None:
+    sweep(range(5), "late-groups")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(10_000, 14_000, 250))
+def test_in_all_of_many_schedules_groups_are(first: int) -> None:
+    sweep(range(first, first + 200), "groups")
+    sweep(range(first + 200, first + 250), "late-groups")
+
+
 def test_a_schedule_leaves_nothing_behind_that_others_stumble_over() -> None:
     """What was never awaited warns when it is collected: in the middle of another test.
 
@@ -71,7 +87,9 @@ def test_a_schedule_leaves_nothing_behind_that_others_stumble_over() -> None:
     assert [str(one.message) for one in said] == []
 
 
-@pytest.mark.parametrize("bug", planted.BUGS, ids=lambda bug: bug.plant.__name__)
+@pytest.mark.parametrize(
+    "bug", [*planted.BUGS, *planted_groups.BUGS], ids=lambda bug: bug.plant.__name__
+)
 def test_a_planted_bug_is_found(bug: Planted) -> None:
     with bug.plant():
         found = (failure(seed, bug.kind) or "" for seed in range(bug.seeds))

@@ -1,17 +1,21 @@
 """What is true whatever the schedule: the records, and what an undisturbed run makes of them."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from random import Random
+from typing import NamedTuple, Protocol
 
 from meteragent.config import Config, from_document
+from meteragent.config.kafka import Kafka
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
 from meteragent.privacy.policy import Policy
 from meteragent.stream.homes import Homes
 from meteragent.stream.pipeline import Pipeline
+from meteragent.stream.releases import Step
 from tests.given import KEY, SECOND
 
 PARTITIONS = 2
@@ -58,6 +62,8 @@ _POLICIES: tuple[tuple[_Settings, ...], ...] = (
 
 Window = tuple[str, str, int]
 """(policy id, meter, start)"""
+Rejected = tuple[int, int, str]
+"""(partition, offset, reason)"""
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,92 @@ class Record:
     value: bytes
 
 
+@dataclass
+class Expected:
+    """What an undisturbed pipeline makes of a world."""
+
+    releases: dict[Window, bytes] = field(default_factory=dict)
+    rejects: list[Rejected] = field(default_factory=list)
+
+    def add(self, step: Step, encoder: Encoder) -> None:
+        """What is released by a step."""
+        for decided in (step.releases, *step.releases.tiers):
+            policy = decided.policy.id
+            told = zip(decided.meters, decided.starts.tolist(), strict=True)
+            windows = [(policy, meter, start) for meter, start in told]
+            self.releases |= zip(windows, encoder.encode(decided), strict=True)
+
+
+class Job(NamedTuple):
+    """A kind of work as Kafka knows it: a consumer group, its input, and a ledger."""
+
+    kafka: Kafka
+    partitions: int
+
+
+class Told(NamedTuple):
+    """A record of the members' topic: all groups of a home."""
+
+    written: int
+    home: str
+    groups: bytes
+
+
+class AnyWorld(Protocol):
+    """What schedules are made of."""
+
+    @property
+    def written(self) -> tuple[Record, ...]:
+        """What meters write."""
+
+    @property
+    def told(self) -> tuple[Told, ...]:
+        """Who is in which group, as it is told."""
+
+    @property
+    def punctual(self) -> bool:
+        """Whether it does not depend on the schedule what is late."""
+
+    @property
+    def config(self) -> Config:
+        """As every instance has it."""
+
+    @property
+    def updated(self) -> Config:
+        """The same, as it is rolled out anew: with policies of the same promises."""
+
+    @property
+    def releasing(self) -> Config:
+        """As those have it who release."""
+
+    @property
+    def policies(self) -> Mapping[str, Policy]:
+        """By their ids; all are for every meter, or group."""
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """What there is to be done; the last of them releases."""
+
+    @property
+    def unit(self) -> int:
+        """Milliseconds of the meters in what the worlds of meters have for a second."""
+
+    @property
+    def start(self) -> int:
+        """When meters begin."""
+
+    @property
+    def end(self) -> int:
+        """When every window has closed."""
+
+    @property
+    def expected(self) -> Expected:
+        """What comes of it, if nothing goes wrong."""
+
+    def topics(self) -> dict[str, int]:
+        """How many partitions each has."""
+
+
 @dataclass(frozen=True, eq=False)
 class World:
     """Policies and all records, in the order in which they are written."""
@@ -77,6 +169,25 @@ class World:
     config: Config
     written: tuple[Record, ...]
     punctual: bool
+    told: tuple[Told, ...] = ()
+    unit = SECOND
+    start = START
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """Releases of meters alone."""
+        return (Job(self.config.kafka, PARTITIONS),)
+
+    @property
+    def releasing(self) -> Config:
+        """There is but one configuration."""
+        return self.config
+
+    def topics(self) -> dict[str, int]:
+        """All but the policies' have as many as the input."""
+        kafka = self.config.kafka
+        names = (kafka.input, *kafka.outputs, kafka.ledger, kafka.rejected)
+        return {**dict.fromkeys(names, PARTITIONS), kafka.policies: 1}
 
     @cached_property
     def policies(self) -> dict[str, Policy]:
@@ -108,6 +219,22 @@ class World:
             max_skew=agent.max_skew,
             max_meters=agent.max_meters,
         )
+
+    @cached_property
+    def expected(self) -> Expected:
+        """Feed everything, a record at a time; then let the clock run on to the end."""
+        expected, encoder, decoder = Expected(), Encoder(), Decoder()
+        for partition in range(PARTITIONS):
+            pipeline = self.pipeline()
+            steps = []
+            for offset, record in enumerate(self.log(partition)):
+                readings = decoder.decode([record.value], [offset], [record.written])
+                steps += [*pipeline.feed(readings)]
+            for step in [*steps, *pipeline.tick(self.end)]:
+                expected.add(step, encoder)
+            rejects = pipeline.counts.rejects
+            expected.rejects += [(partition, r.offset, r.reason.value) for r in rejects]
+        return expected
 
 
 @cache
@@ -151,33 +278,3 @@ def _config(number: int) -> Config:
     if len(policies) > 1:
         document["budget"] = {"radius": "10W", "amount": "6", "horizon": "80s"}
     return from_document(document, Path(), {})
-
-
-@dataclass
-class Expected:
-    """What an undisturbed pipeline makes of a world."""
-
-    releases: dict[Window, bytes] = field(default_factory=dict)
-    rejects: list[tuple[int, int, str]] = field(default_factory=list)
-    """(partition, offset, reason)"""
-
-
-@cache
-def expected(world: World) -> Expected:
-    """Feed everything, a record at a time; then let the clock run on to the end."""
-    expected, encoder, decoder = Expected(), Encoder(), Decoder()
-    for partition in range(PARTITIONS):
-        pipeline = world.pipeline()
-        steps = []
-        for offset, record in enumerate(world.log(partition)):
-            readings = decoder.decode([record.value], [offset], [record.written])
-            steps += [*pipeline.feed(readings)]
-        for step in [*steps, *pipeline.tick(world.end)]:
-            for decided in (step.releases, *step.releases.tiers):
-                policy = decided.policy.id
-                told = zip(decided.meters, decided.starts.tolist(), strict=True)
-                windows = [(policy, meter, start) for meter, start in told]
-                expected.releases |= zip(windows, encoder.encode(decided), strict=True)
-        rejects = pipeline.counts.rejects
-        expected.rejects += [(partition, r.offset, r.reason.value) for r in rejects]
-    return expected
