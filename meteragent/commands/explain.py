@@ -11,10 +11,10 @@ from meteragent.commands.exit_codes import Exit
 from meteragent.commands.layout import Row, columns, table
 from meteragent.commands.settings import settings
 from meteragent.config import Config
+from meteragent.config.allowance import allowance
 from meteragent.config.choice import choice
 from meteragent.config.policy import PolicySettings
 from meteragent.errors import InvalidSetting
-from meteragent.explain.accounts import Shelf
 from meteragent.explain.document import (
     EXPLANATION_SCHEMA,
     Answer,
@@ -26,7 +26,6 @@ from meteragent.explain.document import (
 from meteragent.explain.dpia import IN_FILES, Streams, assessment
 from meteragent.explain.explain import HABIT, WEEK, explain
 from meteragent.explain.guarantee import Guarantee
-from meteragent.explain.in_all import Allowance
 from meteragent.explain.words import factor, listed, share_text, significant
 from meteragent.files import members
 from meteragent.privacy.members import Membership
@@ -81,15 +80,8 @@ def _home(config: Config, arguments: Namespace) -> OfHome | None:
     who = _members(config, arguments)
     if arguments.meter is None:
         return None
-    tables = (*config.policy, *config.group)
-    allowance = Allowance(
-        [Shelf(one.match, one.guarantee) for one in config.policy],
-        config.reserve.nano if config.group else 0,
-        min(one.policy.horizon for one in tables),
-        config.budget.radius if config.budget else tables[0].guarantee.radius,
-    )
     name = normal if config.agent.normalise_ids else str
-    return allowance.of(name(arguments.meter), who)
+    return allowance(config).of(name(arguments.meter), who)
 
 
 def _members(config: Config, arguments: Namespace) -> Sequence[Membership] | None:

@@ -15,6 +15,7 @@ from meteragent.commands.exit_codes import Exit
 from meteragent.commands.kept import Books, books
 from meteragent.commands.layout import Row, columns, table
 from meteragent.config import load
+from meteragent.config.allowance import allowance
 from meteragent.config.works import OF_METERS
 from meteragent.errors import InvalidSetting
 from meteragent.explain.accounts import (
@@ -85,9 +86,9 @@ def _said_in_all(name: str, kept: Books) -> Iterator[str]:
     config = kept.config
     if config is None or not config.group or not kept.knows_home(name):
         return
-    reserve = config.reserve.nano
-    found = in_all(name, kept.meters, kept.groups, kept.members, reserve)
-    radius = config.budget.radius if config.budget else config.group[0].guarantee.radius
+    may = allowance(config)
+    found = in_all(name, kept.meters, kept.groups, kept.members, may.reserve)
+    radius = may.radius
     rows: list[Row] = [("", f"epsilon at {power_text(radius)}", "per watt")]
     for loss in found.losses:
         of = "itself" if loss.group is None else f"in group {_shown(loss.group)}"

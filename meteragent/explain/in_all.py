@@ -161,6 +161,20 @@ class Allowance:
             sentences=(*self._said(own, nano, groups),),
         )
 
+    def of_any(self) -> str:
+        """Of whichever home has the most policies of its own, in words."""
+        prefixes = {shelf.prefix for shelf in self.shelves} or {""}
+        most = max(
+            sum(shelf.policy.budget for shelf in self.shelves if shelf.prefix == prefix)
+            for prefix in prefixes
+        )
+        return (
+            "Of any home, what is released of it and of all groups that it is in, all together: "
+            f"{self._odds(most + self.reserve)} in {time_text(self.horizon)} that start or end "
+            "with a window of each policy, between two versions of the home that are "
+            f"{power_text(self.radius)} apart in every reading."
+        )
+
     def _said(
         self, own: Sequence[Shelf], nano: int, groups: tuple[InGroup, ...] | None
     ) -> Iterator[str]:

@@ -204,3 +204,10 @@ def test_what_may_be_lost_is_told_exactly() -> None:
     nobody = Allowance(OWN[:1], 0, HOUR, Decimal(100)).of("x")
     assert nobody.sentences[0] == "No policy releases it by itself."
     assert (len(nobody.sentences), nobody.together.log_odds) == (2, 0)
+
+
+def test_what_may_be_lost_of_any_home_is_that_of_the_one_with_most() -> None:
+    shelves = [shelf("a", policy(1, 10**7)), shelf("b", policy(1, 1)), shelf("b", policy(1, 2))]
+    said = Allowance(shelves, 10**7, HOUR, Decimal(100)).of_any()
+    assert "all together: odds change by at most x7.39 in 1 h that start or end" in said
+    assert "at most x2.72" in Allowance([], 10**7, HOUR, Decimal(100)).of_any()
