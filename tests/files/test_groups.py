@@ -413,7 +413,6 @@ def test_what_may_be_lost_of_a_home_is_explained(
             ["explain", "--preset", "presence", "--meter", "m", "--groups", "groups.csv"],
             "--groups: is given, and no [[group]]; write one",
         ),
-        (["key", "adopt", "-c", "agent.toml"], "group: is beyond this command"),
         (
             ["sanitize", "in.jsonl", "--preset", "presence", "--groups", "groups.csv"],
             "--groups: is given, and no [[group]]; write one",

@@ -102,7 +102,7 @@ class Street:
         self._intake = Intake(
             TopicPartition("partials", 0),
             pipeline,  # type: ignore[arg-type]
-            PartialUnpacker(),  # type: ignore[arg-type]
+            PartialUnpacker(),
             Encoder(),
             self.config.outputs,
             tell,

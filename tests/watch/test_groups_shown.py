@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from meteragent.privacy.members import Membership
 from meteragent.watch.events import MembersRead
 from meteragent.watch.shown import MOST_GROUPS
 from meteragent.watch.status import Status
@@ -14,7 +15,6 @@ from tests.watch.street import (
     BEGIN,
     MEMBERS,
     QUARTER,
-    Membership,
     Street,
     beside,
     busy,

@@ -144,7 +144,7 @@ function table(id, nothing, rows) {
 const moment = (seconds) => seconds === null ? "–"
   : new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
 
-const WITHHELD = { homes: "withheld: too few homes", budget: "withheld: no budget" };
+const WITHHELD = { homes: "too few homes", budget: "no budget" };
 
 function membership(members) {
   if (!members) return "Who is in which group has not been read yet.";
@@ -183,7 +183,8 @@ function showGroups(groups) {
   const refused = Object.entries(groups.refused).map(([why, n]) => `${whole.format(n)} ${why.replaceAll("_", " ")}`);
   say(find("refused"), refused.length ? `Partial sums refused: ${refused.join(", ")}.` : "No partial sum came late, or was refused.");
   table("groups", "no-groups", groups.listed.map((g) => [
-    g.group, g.policy, whole.format(g.homes), moment(g.decided_until), WITHHELD[g.withheld] ?? "released",
+    groups.policies.length > 1 ? `${g.group}, ${g.policy}` : g.group,
+    whole.format(g.homes), moment(g.decided_until), WITHHELD[g.withheld] ?? "–",
   ]));
   say(find("groups-caption"), groups.more ? `Those that are farthest behind; ${whole.format(groups.more)} more` : "Times are UTC");
 }
