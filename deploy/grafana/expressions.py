@@ -93,8 +93,10 @@ def _by(labels: str) -> str:
 def _chosen(metric: str, **labels: str) -> str:
     own = metric.removeprefix("meteragent_").startswith(OF_POLICIES)
     wanted = {"job": "$job", "instance": "$instance", **({"policy": "$policy"} if own else {})}
-    matchers = ", ".join(f'{name}=~"{pattern}"' for name, pattern in {**wanted, **labels}.items())
-    return f"{metric}{{{matchers}}}"
+    matchers = [f'{name}=~"{pattern}"' for name, pattern in {**wanted, **labels}.items()]
+    if own:  # what sums groups knows their policies too, and releases nothing
+        matchers.append('work!="homes"')
+    return f"{metric}{{{', '.join(matchers)}}}"
 
 
 _OURS = f"and on (job, instance) {gauge('ready')}"

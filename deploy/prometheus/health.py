@@ -232,6 +232,57 @@ ALERTS = (
         ),
     ),
     Alert(
+        "MeterAgentMembersRefused",
+        "sum by (job, outcome) (max by (job, outcome, work) (meteragent_group_memberships{work="
+        '"homes", outcome=~"refused|damaged|too_soon"}))',
+        ">",
+        0,
+        "0m",
+        WARNING,
+        ("job", "outcome"),
+        "Homes are not in the groups that they are said to be in",
+        "{{ $value }} memberships or records of members do not count ({{ $labels.outcome }}).",
+        "Sums of groups go on, of the members that do count: `homes` in a release says how many. "
+        "Nobody's promise is hurt.",
+        (
+            (
+                "`refused`: a home is, or was within the horizon, in groups that together may "
+                "spend more than it reserves. Raise `budget.groups`, or take it out of one; "
+                "`meteragent explain --meter ID --groups groups.csv` shows the groups of one home."
+            ),
+            (
+                "`too_soon`: a record changed what begins sooner than `kafka.groups_lead`; "
+                "`meteragent topics members` writes such that are in time."
+            ),
+            "`damaged`: somebody else writes to `kafka.groups`; only that command should.",
+        ),
+    ),
+    Alert(
+        "MeterAgentPartialsRefused",
+        lately('meteragent_rejects_total{reason=~"late_partial|other_members"}'),
+        ">",
+        0,
+        "0m",
+        WARNING,
+        INSTANCE,
+        "Partial sums of groups are refused",
+        "{{ $labels.instance }} has refused what partitions of the input told of their homes.",
+        "Partials of panes that are decided are late: they count in nothing, and nothing is "
+        "released again. Partials in which other homes are members than here are refused, and "
+        "the windows that they are of are withheld as lost.",
+        (
+            (
+                "Which? `sum by (reason) (increase(meteragent_rejects_total[1h]))`; the status "
+                "page says it too."
+            ),
+            (
+                "`other_members`: have all instances read the same members? Who starts reads them "
+                "anew; `kafka.groups_lead` must be longer than that takes everywhere."
+            ),
+            "`late_partial`: was the ledger of homes lost, or the input read again from afar?",
+        ),
+    ),
+    Alert(
         "MeterAgentInputBlocked",
         "max by (job, instance, partition) (meteragent_partition_blocked_seconds)",
         ">",

@@ -134,7 +134,7 @@ ALERTS = (
     ),
     Alert(
         "MeterAgentRejects",
-        'sum by (job) (job_reason:meteragent_rejects:ratio_rate1h{reason!="future"})',
+        'sum by (job) (job_reason:meteragent_rejects:ratio_rate1h{reason!~"future|no_group"})',
         ">",
         0.05,
         "15m",

@@ -3,7 +3,8 @@
 from deploy.prometheus.model import Recorded
 from deploy.prometheus.spans import of_windows
 
-METERS = "sum by (job, policy) (meteragent_meters)"
+METERS = 'sum by (job, policy) (meteragent_meters{work!="homes"})'
+"""Of groups, these; and not the homes that they are summed of."""
 LATELY = "30m"
 """Where windows are short."""
 
@@ -14,7 +15,7 @@ def per_second(counter: str, by: str = "job, policy") -> str:
 
 
 CLOSED = per_second("windows_closed_total")
-THIN = per_second('windows_suppressed_total{reason="coverage"}')
+THIN = per_second('windows_suppressed_total{reason=~"coverage|homes"}')
 WINDOW_COSTS = "sum by (job, policy) (max by (job, policy, query) (meteragent_release_epsilon))"
 HORIZON = "max by (job, policy) (meteragent_policy_horizon_seconds)"
 BUDGET = "max by (job, policy) (meteragent_policy_budget_epsilon)"
@@ -34,7 +35,7 @@ RECORDED = (
     ),
     Recorded(
         "job_policy:meteragent_meters_exhausted:ratio",
-        f"sum by (job, policy) (meteragent_meters_exhausted) / {METERS}",
+        f'sum by (job, policy) (meteragent_meters_exhausted{{work!="homes"}}) / {METERS}',
     ),
     Recorded(
         "job_policy_reason:meteragent_windows_suppressed:ratio_of_windows",

@@ -3,7 +3,7 @@
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, astuple
 from textwrap import wrap
 
@@ -11,13 +11,25 @@ from meteragent.commands.exit_codes import Exit
 from meteragent.commands.layout import Row, columns, table
 from meteragent.commands.settings import settings
 from meteragent.config import Config
+from meteragent.config.allowance import allowance
 from meteragent.config.choice import choice
 from meteragent.config.policy import PolicySettings
-from meteragent.explain.document import EXPLANATION_SCHEMA, Answer, Choice, Explanation, Seen
+from meteragent.errors import InvalidSetting
+from meteragent.explain.document import (
+    EXPLANATION_SCHEMA,
+    Answer,
+    Choice,
+    Explanation,
+    OfHome,
+    Seen,
+)
 from meteragent.explain.dpia import IN_FILES, Streams, assessment
 from meteragent.explain.explain import HABIT, WEEK, explain
 from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.words import factor, listed, share_text, significant
+from meteragent.files import members
+from meteragent.privacy.members import Membership
+from meteragent.stream.meters import longest_prefix, normal
 
 ERRORS = ("noise", "error", "at minimum", "90 %", "at minimum", "bits", "times", "plus")
 MEASURES = (
@@ -36,17 +48,70 @@ RIGHT = (
 def run(arguments: Namespace) -> Exit:
     """Explain every policy; needs neither key nor brokers."""
     config = settings(arguments)
-    explained = explanations(config)
+    home = _home(config, arguments)
+    tells = [*_told(config, home)]
     if arguments.dpia:
-        guarantees = (guarantee for _, guarantee in _promises(config))
         streams = _streams(config) if arguments.config and config.outputs else IN_FILES
-        sys.stdout.write(assessment([*zip(guarantees, explained, strict=True)], streams))
+        sys.stdout.write(assessment(tells, streams))
     elif arguments.json:
-        told = {"schema": EXPLANATION_SCHEMA, "policies": [*map(asdict, explained)]}
-        sys.stdout.write(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        sys.stdout.write(_document(home, (one for _, one in tells)))
     else:
-        sys.stdout.write("\n\n".join(text(one, columns()) for one in explained) + "\n")
+        told_of = [] if home is None else [_said_of_home(home, columns())]
+        texts = [*told_of, *(text(one, columns()) for _, one in tells)]
+        sys.stdout.write("\n\n".join(texts) + "\n")
     return Exit.OK
+
+
+def _told(config: Config, home: OfHome | None) -> Iterator[tuple[Guarantee, Explanation]]:
+    """All that is explained; where one home is asked about, what tells of it."""
+    for (_, guarantee), one in zip(_promises(config), explanations(config), strict=True):
+        if home is None or _is_of(one, home, config):
+            yield guarantee, one
+
+
+def _document(home: OfHome | None, explained: Iterable[Explanation]) -> str:
+    told = {"schema": EXPLANATION_SCHEMA, "policies": [*map(asdict, explained)]}
+    of_home = {} if home is None else {"home": asdict(home)}
+    return json.dumps(told | of_home, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _home(config: Config, arguments: Namespace) -> OfHome | None:
+    """What may be lost of the meter that is asked about, if one is."""
+    who = _members(config, arguments)
+    if arguments.meter is None:
+        return None
+    name = normal if config.agent.normalise_ids else str
+    return allowance(config).of(name(arguments.meter), who)
+
+
+def _members(config: Config, arguments: Namespace) -> Sequence[Membership] | None:
+    """Which memberships take effect of those of `--groups`, if it is given."""
+    if arguments.groups is None:
+        return None
+    if arguments.meter is None:
+        raise InvalidSetting("--groups", "is given, and no --meter", "name a meter too")
+    if not config.group:
+        raise InvalidSetting("--groups", "is given, and no [[group]]", "write one")
+    told = members.read(arguments.groups, normalise_ids=config.agent.normalise_ids)
+    prefixes = [one.match for one in config.group]
+    mine = (one for one in told if longest_prefix(prefixes, one.group) is not None)
+    return config.reserve.plan(mine).members
+
+
+def _is_of(one: Explanation, home: OfHome, config: Config) -> bool:
+    """Whether a policy may tell of a home: its own, and those of all groups that it may be in."""
+    if one.of == "meters":
+        return one.name.partition("/")[0] in home.policies
+    prefixes = [its.match for its in config.group]
+    places = (longest_prefix(prefixes, group.group_id) for group in home.groups or ())
+    return home.groups is None or one.match in {prefixes[at] for at in places if at is not None}
+
+
+def _said_of_home(home: OfHome, width: int) -> str:
+    name = home.meter_id if home.meter_id.isprintable() else ascii(home.meter_id)
+    title = f"{name}: all that is released of it"
+    blocks = [[title, "=" * min(len(title), width)], *(wrap(s, width) for s in home.sentences)]
+    return "\n\n".join("\n".join(lines) for lines in blocks)
 
 
 def _streams(config: Config) -> Streams:

@@ -10,7 +10,6 @@ from pathlib import Path
 from meteragent.commands.exit_codes import Exit
 from meteragent.config import keyfile, load
 from meteragent.config.secretfile import SecretFile
-from meteragent.config.works import OF_METERS
 from meteragent.errors import FileRefused, InvalidSetting
 from meteragent.files.ledger import SqliteLedger
 
@@ -45,12 +44,10 @@ def _adopt(arguments: Namespace) -> Exit:
         return Exit.OK
     if config is None:
         raise InvalidSetting("-c", "is missing", "name the configuration, or an SQLite --ledger")
-    config.refuse_groups(*OF_METERS)
-    from meteragent.kafka.adopt import adopt  # noqa: PLC0415 - aiokafka takes its time to load
-    from meteragent.kafka.clients import Clients  # noqa: PLC0415
+    from meteragent.kafka.adopt import adopt_all  # noqa: PLC0415 - aiokafka takes its time to load
 
-    count = asyncio.run(adopt(config, config.agent.noise_key(), Clients(config.kafka)))
-    sys.stdout.write(f"{config.kafka.ledger}: {count} partitions are this key's from now on\n")
+    for topic, count in asyncio.run(adopt_all(config, config.agent.noise_key())).items():
+        sys.stdout.write(f"{topic}: {count} partitions are this key's from now on\n")
     return Exit.OK
 
 

@@ -2,21 +2,22 @@
 
 import asyncio
 import csv
-import json
 import os
 import re
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from meteragent.commands.exit_codes import Exit
+from meteragent.commands.kept import Books, books
 from meteragent.commands.layout import Row, columns, table
-from meteragent.config import Config, load
-from meteragent.config.works import OF_METERS, Work, works
-from meteragent.errors import InvalidSetting, LedgerDamaged
+from meteragent.config import load
+from meteragent.config.allowance import allowance
+from meteragent.config.works import OF_METERS
+from meteragent.errors import InvalidSetting
 from meteragent.explain.accounts import (
     Account,
     Shelf,
@@ -26,16 +27,11 @@ from meteragent.explain.accounts import (
     statements,
     totals,
 )
-from meteragent.explain.guarantee import Guarantee
+from meteragent.explain.in_all import Kept, in_all
 from meteragent.explain.words import power_text, time_text
-from meteragent.files.ledger import LedgerFile, look
-from meteragent.privacy.exact import per_watt_text
-from meteragent.privacy.group import GroupPolicy
+from meteragent.privacy.exact import epsilon_at, per_watt_text
 from meteragent.privacy.ledger import NEVER
-from meteragent.privacy.published import policy_of
 
-RADIUS = Decimal(100)
-"""At which epsilon is told where no configuration says another: its default."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -63,29 +59,62 @@ def _migrate(arguments: Namespace) -> Exit:
 
 
 def _show(arguments: Namespace) -> Exit:
-    shelves, records = _kept(arguments, arguments.meter)
-    record = records.get(arguments.meter)
-    if record is None:
+    """What an id has spent: a meter, a group, and a meter with all groups that it is in."""
+    kept = books(arguments, arguments.meter)
+    name = kept.name_of(arguments.meter)
+    found = [*_statements(name, kept)]
+    if not found and not kept.knows_home(name):
         raise InvalidSetting(
             "METER", "has no account here", "write an id that `meteragent ledger top` knows"
         )
-    found = statements(shelves, arguments.meter, record)
     if arguments.csv:
         header, rows = ("policy", *_HISTORY), [row for one in found for row in _history(one)]
         return _write_csv([header, *rows])
-    sys.stdout.write("\n".join(map(_said_of, found)))
+    sys.stdout.write("\n".join([*map(_said_of, found), *_said_in_all(name, kept)]))
     return Exit.OK
+
+
+def _statements(name: str, kept: Books) -> Iterator[Statement]:
+    """Of a meter that is called so, and of a group."""
+    for its in kept.every:
+        if (record := its.records.get(name)) is not None:
+            yield from statements(its.shelves, name, record)
+
+
+def _said_in_all(name: str, kept: Books) -> Iterator[str]:
+    """What is lost of a home by itself and by all of its groups, for people."""
+    config = kept.config
+    if config is None or not config.group or not kept.knows_home(name):
+        return
+    may = allowance(config)
+    found = in_all(name, kept.meters, kept.groups, kept.members, may.reserve)
+    radius = may.radius
+    rows: list[Row] = [("", f"epsilon at {power_text(radius)}", "per watt")]
+    for loss in found.losses:
+        of = "itself" if loss.group is None else f"in group {_shown(loss.group)}"
+        rows.append((f"{of}, policy {loss.policy}", *_lost(loss.nano, radius)))
+    rows.append(("in all", *_lost(found.spent, radius)))
+    rows.append(("at most", *_lost(found.most, radius)))
+    span = time_text(found.horizon)
+    title = (
+        f"{_shown(name)}: in all, by itself and by its groups, in the {span} until "
+        f"{_moment(found.until)}"
+    )
+    yield "".join(f"{line}\n" for line in (title, "", *table(rows, columns())))
+
+
+def _lost(nano: int, radius: Decimal) -> Row:
+    return (f"{epsilon_at(nano, radius).normalize():f}", per_watt_text(nano))
 
 
 def _top(arguments: Namespace) -> Exit:
     if arguments.count < 1:
         raise InvalidSetting("--count", "is below 1", "write for example 10")
-    found = _accounts(*_kept(arguments))
+    found = [one for kept in books(arguments).every for one in _accounts(kept)]
     return _write((_TOP, *map(_spent, dearest(found, arguments.count))), arguments)
 
 
 def _totals(arguments: Namespace) -> Exit:
-    shelves, records = _kept(arguments)
     rows = (
         (
             total.shelf.name,
@@ -93,7 +122,8 @@ def _totals(arguments: Namespace) -> Exit:
             str(total.exhausted),
             *_amounts(total.shelf, total.spent, total.remaining),
         )
-        for total in totals(shelves, _accounts(shelves, records))
+        for kept in books(arguments).every
+        for total in totals(kept.shelves, _accounts(kept))
     )
     return _write((("policy", "meters", "exhausted", *_AMOUNTS), *rows), arguments)
 
@@ -127,59 +157,9 @@ ACTIONS = {
 }
 
 
-# Where accounts are kept.
-
-
-def _kept(arguments: Namespace, meter: str | None = None) -> tuple[list[Shelf], dict[str, bytes]]:
-    """The policies, and the records of all meters, or of one."""
-    config = load(arguments.config, os.environ) if arguments.config else None
-    if arguments.ledger is not None:
-        kept = look(arguments.ledger)
-        shelves = _shelves(config) if config else [_only_shelf(kept)]
-        of_groups = any(isinstance(shelf.policy, GroupPolicy) for shelf in shelves)
-        return shelves, kept.groups if of_groups else kept.accounts
-    if config is None:
-        raise InvalidSetting("-c", "is missing", "name the configuration, or an SQLite --ledger")
-    own = works(config)[Work.METERS if config.policy else Work.GROUPS]
-    return _shelves(config), asyncio.run(_from_kafka(own, meter))
-
-
-async def _from_kafka(config: Config, meter: str | None) -> dict[str, bytes]:
-    from meteragent.kafka import ledger_topic as topic  # noqa: PLC0415 - as above
-    from meteragent.kafka.clients import Clients  # noqa: PLC0415
-
-    clients = Clients(config.kafka)
-    return await (topic.everybody(clients) if meter is None else topic.of_meter(clients, meter))
-
-
-def _shelves(config: Config) -> list[Shelf]:
-    """Those of meters; of groups, where there are no others."""
-    return [Shelf(s.match, s.guarantee) for s in config.policy or config.group]
-
-
-def _only_shelf(kept: LedgerFile) -> Shelf:
-    """The policy that a file was written under, if it was but one."""
-    try:
-        documents = {name: json.loads(text) for name, text in kept.policies.items()}
-        paying = {name: one for name, one in documents.items() if "tier" not in one}
-        policies = {name: policy_of(one) for name, one in paying.items()}
-    except (ValueError, KeyError, TypeError, ArithmeticError):
-        raise LedgerDamaged("a policy in the ledger is not one that is known here") from None
-    if len(policies) != 1:
-        raise InvalidSetting(
-            "--ledger",
-            f"was kept under {len(policies)} policies",
-            "name the configuration with -c",
-        )
-    [(name, policy)] = policies.items()
-    if policy.id != name:
-        raise LedgerDamaged("a policy in the ledger is not the one that its id is of")
-    return Shelf("", Guarantee(name, policy, RADIUS))
-
-
-def _accounts(shelves: list[Shelf], records: dict[str, bytes]) -> list[Account]:
-    found = accounts(shelves, records)
-    if others := len(records) - len({account.meter for account in found}):
+def _accounts(kept: Kept) -> list[Account]:
+    found = accounts(*kept)
+    if others := len(kept.records) - len({account.meter for account in found}):
         sys.stderr.write(f"meteragent: {others} accounts are of meters that no policy is for\n")
     return found
 

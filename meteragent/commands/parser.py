@@ -71,6 +71,12 @@ def _add_explain(commands: "_SubParsersAction[ArgumentParser]") -> None:
     form.add_argument(
         "--dpia", action="store_true", help="a data protection impact assessment, begun"
     )
+    explain.add_argument(
+        "--meter", metavar="ID", help="all that may be lost of it, by itself and by its groups"
+    )
+    explain.add_argument(
+        "--groups", type=Path, metavar="FILE", help="which homes are in which groups; for --meter"
+    )
     files.add_policy(explain)
 
 

@@ -14,6 +14,7 @@ input, recipes    how readings are written, and known formats by name
 watch       the status page and the log
 registry    where schemas are
 kafka, mqtt, model    all the other settings, and the whole
+allowance   what may be lost of one home in all
 works       what kinds of work follow from it
 tree        tables and settings, found by walking the models
 problems, load    TOML and environment -> `Config`, or every problem at once

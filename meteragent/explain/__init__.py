@@ -13,6 +13,7 @@ explain     a policy -> this document: numbers, and sentences that say what they
 dpia        a data protection impact assessment, begun: what a configuration answers of it
 advice      what is doubtful about a policy
 accounts    what was spent, what is left, when it comes back
+in_all      what a home has lost, and may lose, by itself and by its groups
 day         a made-up day of a home, for pictures
 words       numbers as people read them
 """

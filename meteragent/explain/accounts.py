@@ -97,16 +97,33 @@ def accounts(shelves: Sequence[Shelf], records: Mapping[str, bytes]) -> list[Acc
 
 def statements(shelves: Sequence[Shelf], meter: str, record: bytes) -> list[Statement]:
     """All that is known of one meter, policy by policy."""
-    prefixes = list(dict.fromkeys(shelf.prefix for shelf in shelves))
-    number = longest_prefix(prefixes, meter)
-    if number is None:
+    found = [
+        Statement(account, _refresh(ledger), tuple(sorted(ledger.history(0).items())))
+        for account, ledger in _rings(shelves, meter, record)
+    ]
+    if not found:
         raise InvalidSetting(
             "METER", "is a meter that no policy is for", "name the configuration it was kept under"
         )
-    return [
-        Statement(account, _refresh(ledger), tuple(sorted(ledger.history(0).items())))
-        for ledger, [account] in _read(shelves, prefixes[number], [meter], [record])
-    ]
+    return found
+
+
+def shelves_of(shelves: Sequence[Shelf], meter: str) -> list[Shelf]:
+    """Those that are for this meter."""
+    prefixes = list(dict.fromkeys(shelf.prefix for shelf in shelves))
+    number = longest_prefix(prefixes, meter)
+    return [s for s in shelves if number is not None and s.prefix == prefixes[number]]
+
+
+def rings(shelves: Sequence[Shelf], meter: str, record: bytes) -> list[tuple[Shelf, Ledger]]:
+    """The ring of each policy that is for this meter; none, if no policy is."""
+    return [(account.shelf, ledger) for account, ledger in _rings(shelves, meter, record)]
+
+
+def _rings(shelves: Sequence[Shelf], meter: str, record: bytes) -> Iterator[tuple[Account, Ledger]]:
+    if its := shelves_of(shelves, meter):
+        for ledger, [account] in _read(its, its[0].prefix, [meter], [record]):
+            yield account, ledger
 
 
 def _read(

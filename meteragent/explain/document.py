@@ -203,10 +203,44 @@ class Explanation:
     warnings: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class InGroup:
+    """A group that a home is in, for the windows that begin in a stretch of time."""
+
+    group_id: str
+    since: int | None
+    """In milliseconds since the epoch; None: from ever."""
+    until: int | None
+    """None: for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfHome:
+    """All that may be lost of one home: by itself, and by all groups that it is in."""
+
+    meter_id: str
+    policies: tuple[str, ...]
+    """Those that release the home itself."""
+    groups: tuple[InGroup, ...] | None
+    """None where nobody said which groups there are."""
+    horizon_ms: int
+    own_per_watt: str
+    """What its own policies may lose in a horizon, exactly ..."""
+    groups_per_watt: str
+    """... what all groups together may, whichever it is in ..."""
+    together_per_watt: str
+    """... and both."""
+    together: Bound
+    """The same, of readings that are a radius apart."""
+    sentences: tuple[str, ...]
+
+
 def explanation_schema() -> Schema:
     """What `explain --json` says of a configuration."""
     described = ConfigDict(use_attribute_docstrings=True)
     policies = TypeAdapter(tuple[Explanation, ...], config=described).json_schema()
-    definitions = policies.pop("$defs")
-    schema = object_of({"schema": {"const": EXPLANATION_SCHEMA}, "policies": policies})
+    homes = TypeAdapter(tuple[OfHome, ...], config=described).json_schema()
+    definitions = policies.pop("$defs") | homes.pop("$defs")
+    told = {"schema": {"const": EXPLANATION_SCHEMA}, "policies": policies, "home": homes["items"]}
+    schema = object_of(told, {"home"})
     return named(EXPLANATION_SCHEMA, "What policies promise", {**schema, "$defs": definitions})

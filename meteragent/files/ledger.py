@@ -233,6 +233,8 @@ class LedgerFile:
     """... and of groups."""
     policies: dict[str, str]
     """Id -> document."""
+    members: list[Membership]
+    """Who was, or is to be, in which group."""
 
 
 def look(path: Path) -> LedgerFile:
@@ -242,13 +244,14 @@ def look(path: Path) -> LedgerFile:
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     with _Told(str(path)), closing(database):
         run = database.execute
-        run("BEGIN")  # one moment for both tables
+        run("BEGIN")  # one moment for all tables
         _refuse_foreign(database, str(path))
         has_groups = run("PRAGMA user_version").fetchone() == (VERSION,)
         return LedgerFile(
             dict(run("SELECT meter, record FROM account")),
             dict(run("SELECT name, record FROM group_account")) if has_groups else {},
             dict(run("SELECT id, document FROM policy")),
+            [*map(Membership._make, run("SELECT * FROM member"))] if has_groups else [],
         )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from meteragent.config import Config
+from meteragent.config.works import works
 from meteragent.kafka import topics
 from meteragent.kafka.alone import Held, alone, held, layout
 from meteragent.kafka.clients import Clients
@@ -10,6 +11,19 @@ from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.owner import KEY, OWNER, bond
 from meteragent.kafka.ownership import another, owner_of, refuse_lost
 from meteragent.privacy.entropy import NoiseKey
+
+
+async def adopt_all(config: Config, key: NoiseKey) -> dict[str, int]:
+    """Make the ledgers of all work this key's; answer each with how many partitions that was.
+
+    Nothing is adopted unless all agents have ended, whatever they work on: else those of meters
+    would go on with one key while those of groups wait for another.
+    """
+    every = [(own, Clients(own.kafka)) for own in works(config).values()]
+    for own, clients in every:
+        async with alone(own, key, clients, lambda _: None) as (admin, _):
+            await topics.refuse_missing(admin, own.kafka)
+    return {own.kafka.ledger: await adopt(own, key, clients) for own, clients in every}
 
 
 async def adopt(config: Config, key: NoiseKey, clients: Clients) -> int:

@@ -3,7 +3,7 @@
 events      what happens, told once
 watched     what an agent is asked
 series, gauges    what is counted, and what is looked at when somebody asks
-sums        how sums of groups stand: who waits for whom
+sums, shown    how sums of groups stand, who waits for whom, and what the page shows of it
 balances    where budgets stand
 recent      what happened lately
 looked      what a gateway keeps on its disk

@@ -5,7 +5,7 @@ nothing that depends on a reading's value.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from meteragent.stream.partition import State
 from meteragent.stream.readings import Reason
@@ -119,6 +119,11 @@ class MembersRead:
     """Records that are no list of groups ..."""
     too_soon: int
     """... and that would have changed what has begun."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Each by its name."""
+        return asdict(self)
 
     @property
     def is_doubtful(self) -> bool:

@@ -8,7 +8,6 @@ reading's value: what was clipped, and what noise did, is not measured.
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
 
 import structlog
 from aiokafka.errors import KafkaError
@@ -22,7 +21,7 @@ from meteragent.watch import events as e
 from meteragent.watch import trace
 from meteragent.watch.balances import Balances
 from meteragent.watch.gauges import Constants, Present
-from meteragent.watch.recent import Mishap, Recent
+from meteragent.watch.recent import UNASKED, Mishap, Recent
 from meteragent.watch.series import STATES, Series
 from meteragent.watch.sums import SumsAtWork
 from meteragent.watch.watched import Watched
@@ -63,6 +62,9 @@ class Monitor:
         """Releases that Kafka deletes at once and of which nothing was said yet; said as often."""
         self._outlived_due = 0.0
         self._agent: Watched | None = None
+        self.members: e.MembersRead | None = None
+        """Who is in which group, as it was read last; None where nobody has to know."""
+        self.sums = SumsAtWork(self._pipelines)
         self.fleet = Balances(self._pipelines, clock=wall)
         self.series.registry.register(Constants(guarantees))
 
@@ -74,7 +76,7 @@ class Monitor:
         """Whose gauges to show."""
         self._agent = agent
         self.series.registry.register(Present(self.guarantees, agent, self.fleet, self.recent))
-        self.series.registry.register(SumsAtWork(self._pipelines))
+        self.series.registry.register(self.sums)
 
     def tell(self, event: e.Occurrence) -> None:
         """Count an event, and say it."""
@@ -106,7 +108,10 @@ class Monitor:
             _log.info("rebalanced", partitions=event.partitions)
         elif isinstance(event, e.MembersRead):
             said = _log.warning if event.is_doubtful else _log.info
-            said("members read", **asdict(event))
+            said("members read", **event.counts)
+            self.members = event
+            for outcome, count in event.counts.items():
+                self.series.memberships.labels(outcome).set(count)
         else:
             self.series.sessions_lost.inc()
             _log.error("the broker has kept nothing while we were away: readings may be lost")
@@ -184,12 +189,12 @@ class Monitor:
     def _released(self, event: e.WindowsDecided) -> None:
         guarantee, series, now = self.guarantees[event.policy], self.series, self._wall()
         policy, released = guarantee.name, next(iter(event.released.values()))
-        thin, lost = (event.withheld.get(why, 0) for why in (Withheld.COVERAGE, Withheld.LOST))
-        unpaid = event.windows - released - thin - lost
+        unasked = {why: event.withheld.get(why, 0) for why in UNASKED}
         series.closed.labels(policy).inc(event.windows)
         series.windows_released.labels(policy).inc(released)
-        series.suppressed.labels(policy, Withheld.COVERAGE.value).inc(thin)
-        series.suppressed.labels(policy, Withheld.LOST.value).inc(lost)
+        for why, count in unasked.items():
+            series.suppressed.labels(policy, why.value).inc(count)
+        unpaid = event.windows - released - sum(unasked.values())
         series.suppressed.labels(policy, Withheld.BUDGET.value).inc(unpaid)
         for query, count in event.released.items():
             series.released.labels(policy, query).inc(count)

@@ -12,6 +12,8 @@ BINS = 360
 RATE_BINS = 3
 """Rates are those of half a minute."""
 DELAYS = 512
+UNASKED = (Withheld.COVERAGE, Withheld.LOST, Withheld.HOMES)
+"""Why windows are withheld before the budget is asked."""
 ERRORS = 20
 
 
@@ -62,13 +64,13 @@ class Recent:
 
     def add(self, now: float, policy: str, decided: WindowsDecided, spent: float) -> None:
         """Windows of one policy were committed, at a cost of `spent`."""
-        thin = sum(decided.withheld.get(why, 0) for why in (Withheld.COVERAGE, Withheld.LOST))
+        unasked = sum(decided.withheld.get(why, 0) for why in UNASKED)
         self.delays.append(now - decided.newest_end / 1000)
         b = self.bin(now)
         b.releases += next(iter(decided.released.values()))
         b.spent[policy] = b.spent.get(policy, 0.0) + spent
         b.closed[policy] = b.closed.get(policy, 0) + decided.windows
-        b.asked[policy] = b.asked.get(policy, 0) + decided.windows - thin
+        b.asked[policy] = b.asked.get(policy, 0) + decided.windows - unasked
 
     def rates(self, now: float) -> tuple[float, float]:
         """Records and releases per second."""

@@ -49,6 +49,7 @@ class Series:
         self.registry = CollectorRegistry()
         self._batches()
         self._windows(queries, charges)
+        self._members()
         self._commits(queries)
         self._lives()
 
@@ -128,6 +129,16 @@ class Series:
                 self.released.labels(policy, query)
             for charge in charges[policy]:
                 self.spent.labels(policy, charge)
+
+    def _members(self) -> None:
+        self.memberships = Gauge(
+            "meteragent_group_memberships",
+            "Who is in which group, as read last: memberships that take effect, those of them that "
+            "begin later than they were to, those that never do for what their homes reserve, and "
+            "records that are damaged or came too late for what has begun.",
+            ["outcome"],
+            registry=self.registry,
+        )
 
     def _commits(self, queries: Mapping[str, Values]) -> None:
         self.transactions = self._counter(

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from meteragent import __version__
 from meteragent.config import Config
+from meteragent.config.allowance import allowance
 from meteragent.explain.explain import answers, bits_told
 from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy import native
@@ -32,6 +33,7 @@ from meteragent.watch.balances import NOBODY
 from meteragent.watch.gauges import TENTHS, exhaustion
 from meteragent.watch.http_message import Request, Response, packed
 from meteragent.watch.metrics import Monitor
+from meteragent.watch.shown import shown_of
 from meteragent.watch.watched import Clocks, Watched
 from meteragent.watch.web import Page
 
@@ -76,9 +78,13 @@ class Status:
     ) -> None:
         """`works` are what else is done in this process, for the metrics to tell of."""
         self._phrases = phrases
-        self._works = {work: monitor.series for work, monitor in (works or {}).items()}
+        self._works = {work: one.series for work, one in (works or {}).items()}
+        self._of_groups = (works or {}).get("groups", monitor if works else None)
+        """Who is told of groups: where there are any, homes are summed in the same process."""
         self._deadline = config.agent.progress_deadline / 1000
-        self._presets = {one.name: one.preset for one in config.policy if one.preset}
+        tables = (*config.policy, *config.group)
+        self._presets = {one.name: one.preset for one in tables if one.preset}
+        self._promise = allowance(config).of_any()
         self._monitor = monitor
         self._agent = agent
         self._wall = wall
@@ -123,7 +129,14 @@ class Status:
             "releases_per_second": releases,
             "delay_seconds": {"median": recent.delay(0.5), "most": recent.delay(0.95)},
             "partitions": self._partitions(now),
-            "policies": [self._policy(g, now) for g in self._monitor.guarantees.values()],
+            "policies": [
+                _policy(monitor, guarantee, self._presets, now)
+                for monitor in dict.fromkeys(filter(None, (self._monitor, self._of_groups)))
+                for guarantee in monitor.guarantees.values()
+            ],
+            "groups": None
+            if self._of_groups is None
+            else {"promise": self._promise, **shown_of(self._of_groups)},
             "rejects": self._monitor.series.rejected(),
             "late_last_hour": recent.late(now),
             "mostly_late": recent.mostly_late(now),
@@ -179,43 +192,46 @@ class Status:
             )
         return rows
 
-    def _policy(self, guarantee: Guarantee, now: float) -> Document:
-        policy, name, losses = guarantee.policy, guarantee.name, guarantee.losses
-        standing = self._monitor.fleet.standings().get(policy.id, NOBODY)
-        left = exhaustion(policy, standing, self._monitor.recent.asking(name))
-        totals = self._monitor.series.totals(name)
-        of = "group" if isinstance(policy, GroupPolicy) else "meter"
-        spent = self._monitor.recent.spent(name, now)
-        up_to = [int(n) for n in standing.percent.cumsum()[list(TENTHS)]]
-        return {
-            "name": name,
-            "digest": policy.id,
-            "words": guarantee.words,
-            "of": of,
-            "preset": self._presets.get(name),
-            "beside": [other.name for other in guarantee.beside],
-            "budget": float(guarantee.epsilon(policy.budget)),
-            "joint": _together(guarantee),
-            "answers": [
-                {
-                    "query": a.query,
-                    "epsilon": float(losses[a.query]) if a.query in losses else None,
-                    "expected_error": a.expected_error.middle,
-                    "error_90": a.error_90.middle,
-                    "bits": a.bits * a.outputs,
-                    "released": totals["answers"][a.query],
-                }
-                for a in answers(policy)
-            ],
-            "meters": standing.meters,
-            "exhausted": standing.exhausted,
-            "low": standing.low,
-            "exhaustion_seconds": left if math.isfinite(left) else None,
-            "tenths": [after - before for before, after in zip([0, *up_to], up_to, strict=False)],
-            "spent_by_each": [minute / max(1, standing.meters) for minute in spent],
-            "windows": totals["windows"],
-            "suppressed": totals["suppressed"],
-        }
+
+def _policy(
+    monitor: Monitor, guarantee: Guarantee, presets: Mapping[str, str], now: float
+) -> Document:
+    policy, name, losses = guarantee.policy, guarantee.name, guarantee.losses
+    standing = monitor.fleet.standings().get(policy.id, NOBODY)
+    left = exhaustion(policy, standing, monitor.recent.asking(name))
+    totals = monitor.series.totals(name)
+    of = "group" if isinstance(policy, GroupPolicy) else "meter"
+    spent = monitor.recent.spent(name, now)
+    up_to = [int(n) for n in standing.percent.cumsum()[list(TENTHS)]]
+    return {
+        "name": name,
+        "digest": policy.id,
+        "words": guarantee.words,
+        "of": of,
+        "preset": presets.get(name),
+        "beside": [other.name for other in guarantee.beside],
+        "budget": float(guarantee.epsilon(policy.budget)),
+        "joint": _together(guarantee),
+        "answers": [
+            {
+                "query": a.query,
+                "epsilon": float(losses[a.query]) if a.query in losses else None,
+                "expected_error": a.expected_error.middle,
+                "error_90": a.error_90.middle,
+                "bits": a.bits * a.outputs,
+                "released": totals["answers"][a.query],
+            }
+            for a in answers(policy)
+        ],
+        "meters": standing.meters,
+        "exhausted": standing.exhausted,
+        "low": standing.low,
+        "exhaustion_seconds": left if math.isfinite(left) else None,
+        "tenths": [after - before for before, after in zip([0, *up_to], up_to, strict=False)],
+        "spent_by_each": [minute / max(1, standing.meters) for minute in spent],
+        "windows": totals["windows"],
+        "suppressed": totals["suppressed"],
+    }
 
 
 def _together(guarantee: Guarantee) -> Document | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from PIL import Image
 from structlog.testing import capture_logs
 
-from tests.browser.test_page import DESKTOP, PHONE, busy, showing
+from tests.browser.test_page import DESKTOP, PHONE, busy, of, showing
 
 HEIGHT = 1000
 WIDTHS = {DESKTOP: 960, PHONE: 400}
@@ -20,11 +20,11 @@ GAP = 24
 
 def seen(size: tuple[int, int], scheme: str) -> Image.Image:
     """The page as it looks there."""
-    stage = busy()
+    status = of(busy())
 
     async def shot() -> bytes:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-            async with showing(stage, Path(profile), size, scheme) as (tab, _, _):
+            async with showing(status, Path(profile), size, scheme) as (tab, _, _):
                 return await tab.picture()
 
     picture = Image.open(BytesIO(asyncio.run(shot()))).convert("RGB")

@@ -14,10 +14,11 @@ from meteragent.watch.events import PartitionFailed
 from meteragent.watch.status import Status
 from meteragent.watch.web import serving
 from tests.browser.chromium import Tab, chromium
+from tests.watch import street
 from tests.watch.stage import BEGIN, MINUTE, Stage, block, config
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 DESKTOP, PHONE = (1200, 900), (390, 844)
@@ -40,13 +41,17 @@ def busy() -> Stage:
     return stage
 
 
+def of(stage: Stage) -> Status:
+    return Status(stage.settings, stage.monitor, stage, wall=lambda: stage.now)
+
+
 @asynccontextmanager
 async def showing(
-    stage: Stage, profile: Path, size: tuple[int, int], scheme: str = "light"
+    status: Status, profile: Path, size: tuple[int, int], scheme: str = "light"
 ) -> AsyncIterator[tuple[Tab, str, AsyncExitStack]]:
     """The page of a stage in a tab, its address, and what ends the server."""
-    http = stage.settings.http.model_copy(update={"port": 0})
-    pages = Status(stage.settings, stage.monitor, stage, wall=lambda: stage.now).pages()
+    http = config().http.model_copy(update={"port": 0})
+    pages = status.pages()
     async with chromium(profile) as browser, AsyncExitStack() as server:
         address = await server.enter_async_context(serving(http, pages))
         tab = await browser.tab(*size, scheme)
@@ -55,15 +60,22 @@ async def showing(
         yield tab, address, server
 
 
+@pytest.mark.parametrize(
+    "pages",
+    [
+        pytest.param(lambda: of(busy()), id="meters"),
+        pytest.param(lambda: street.busy()[2], id="groups"),
+    ],
+)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_the_page_is_quiet_self_contained_and_open_to_everybody(
-    tmp_path: Path, size: tuple[int, int], scheme: str
+    tmp_path: Path, pages: Callable[[], Status], size: tuple[int, int], scheme: str
 ) -> None:
-    stage = busy()
+    status = pages()
 
     async def scenario() -> None:
-        async with showing(stage, tmp_path, size, scheme) as (tab, address, _):
+        async with showing(status, tmp_path, size, scheme) as (tab, address, _):
             await tab.evaluate(AXE.read_text(encoding="utf-8") + ";0")
             found = json.loads(
                 await tab.evaluate("axe.run().then(found => JSON.stringify(found.violations))")
@@ -85,7 +97,7 @@ def test_live_numbers_change_by_themselves(tmp_path: Path) -> None:
     stage = busy()
 
     async def scenario() -> None:
-        async with showing(stage, tmp_path, DESKTOP) as (tab, _, _server):
+        async with showing(of(stage), tmp_path, DESKTOP) as (tab, _, _server):
             numbers = (
                 "['records', 'meters', 'lag'].map(id => document.getElementById(id).textContent)"
             )
@@ -108,7 +120,7 @@ def test_an_agent_that_does_not_answer_is_not_shown_as_running(tmp_path: Path) -
     stage = busy()
 
     async def scenario() -> None:
-        async with showing(stage, tmp_path, DESKTOP) as (tab, _, server):
+        async with showing(of(stage), tmp_path, DESKTOP) as (tab, _, server):
             await server.aclose()
             await tab.until("document.getElementById('state').dataset.word === 'gone'")
             said = await tab.evaluate("document.getElementById('state').textContent")
@@ -126,7 +138,7 @@ def test_a_script_that_is_not_the_pages_own_does_not_run(tmp_path: Path) -> None
     stage = busy()
 
     async def scenario() -> None:
-        async with showing(stage, tmp_path, DESKTOP) as (tab, _, _server):
+        async with showing(of(stage), tmp_path, DESKTOP) as (tab, _, _server):
             assert await tab.evaluate(inject)
             assert "Content Security Policy" in tab.complaints[0]
 
@@ -139,7 +151,7 @@ def test_everything_that_moves_is_said_in_words_too(tmp_path: Path) -> None:
     stage = busy()
 
     async def scenario() -> None:
-        async with showing(stage, tmp_path, DESKTOP) as (tab, _, _server):
+        async with showing(of(stage), tmp_path, DESKTOP) as (tab, _, _server):
             live = "[...document.querySelectorAll('[aria-live]')].map(e => e.id + e.ariaLive)"
             assert await tab.evaluate(live) == ["statepolite"]
             charts = await tab.evaluate(
@@ -152,5 +164,38 @@ def test_everything_that_moves_is_said_in_words_too(tmp_path: Path) -> None:
                 "row => row.cells[0].tagName === 'TH' && row.cells[0].scope === 'row')"
             )
             assert heads
+
+    asyncio.run(scenario())
+
+
+def test_groups_are_shown_with_whom_they_wait_for(tmp_path: Path) -> None:
+    neighbours, _, status = street.busy()
+
+    async def scenario() -> None:
+        async with showing(status, tmp_path, DESKTOP) as (tab, _, _server):
+            said = "document.getElementById('groups-part').innerText"
+            text = await tab.evaluate(said)
+            for sentence in (
+                "feeders: 4 groups, decided until 2025-11-18 01:00 UTC. 2 panes wait for partition",
+                "12 memberships take effect. 1 begin later than they were to. Refused: 2",
+                "Partial sums refused: 1 late partial.",
+                "too few homes",
+            ):
+                assert sentence in text
+            await asyncio.to_thread(neighbours.tell, 1, 4, {})
+            await asyncio.to_thread(neighbours.tell, 1, 5, {})
+            await tab.until(f"{said}.includes('feeders: 4 groups, decided until 2025-11-18 01:30')")
+            assert "wait for partition" not in await tab.evaluate(said)
+            assert tab.complaints == []
+
+    asyncio.run(scenario())
+
+
+def test_where_there_are_no_groups_the_page_says_nothing_of_them(tmp_path: Path) -> None:
+    status = of(busy())
+
+    async def scenario() -> None:
+        async with showing(status, tmp_path, DESKTOP) as (tab, _, _server):
+            assert await tab.evaluate("document.getElementById('groups-part').hidden")
 
     asyncio.run(scenario())

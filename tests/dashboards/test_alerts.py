@@ -24,6 +24,7 @@ ON = {"job": "meteragent", "instance": "a:9108"}
 HOME = ON | {"policy": "household"}
 GROUPS = re.findall(r"^  - name: (\S+)$", "".join(files().values()), re.MULTILINE)
 """In the order in which one asks the other, or alerts would ask for what is recorded later."""
+MEMBERSHIPS, REJECTS = "meteragent_group_memberships", "meteragent_rejects_total"
 NAMES = {alert.name: alert for alert in ALERTS}
 
 Series = dict[str, str]
@@ -132,6 +133,16 @@ FIRING = {
         {"job": "meteragent", "policy": "household"},
         "2",
     ),
+    "MeterAgentMembersRefused": Case(
+        series(MEMBERSHIPS, steady(3), **ON, work="homes", outcome="refused")
+        | series(MEMBERSHIPS, steady(3), **ON | {"instance": "b"}, work="homes", outcome="refused")
+        | series(MEMBERSHIPS, steady(3), **ON, work="groups", outcome="refused"),
+        {"job": "meteragent", "outcome": "refused"},
+        "3",
+    ),
+    "MeterAgentPartialsRefused": Case(
+        series(REJECTS, f"0x{MINUTES - 30} 7x50", **ON, work="groups", reason="other_members"), ON
+    ),
     "MeterAgentInputBlocked": Case(
         series("meteragent_partition_blocked_seconds", steady(90), **ON, partition="0"),
         ON | {"partition": "0"},
@@ -218,6 +229,12 @@ ALMOST = {
     ),
     "MeterAgentGroupsWait": series(
         "meteragent_group_panes_waiting", f"0x{MINUTES - 20} 1x30", **HOME
+    ),
+    "MeterAgentMembersRefused": series(
+        MEMBERSHIPS, steady(3), **ON, work="homes", outcome="members"
+    ),
+    "MeterAgentPartialsRefused": series(
+        REJECTS, steady(7), **ON, work="groups", reason="late_partial"
     ),
     "MeterAgentInputBlocked": series(
         "meteragent_partition_blocked_seconds", steady(50), **ON, partition="0"

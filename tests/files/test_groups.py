@@ -6,8 +6,10 @@ import csv
 import io
 import json
 import random
+import re
 import sqlite3
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import meteragent
 from meteragent.cli import main
 from meteragent.commands.exit_codes import Exit
 from meteragent.errors import ConfigRefused, FileRefused
+from meteragent.explain.document import explanation_schema
 from meteragent.files import ledger_tables, members
 from meteragent.files.ledger import SqliteLedger, look
 from meteragent.formats.schema import release_schema
@@ -284,14 +287,18 @@ def test_the_account_is_that_of_the_group(capfd: pytest.CaptureFixture[str]) -> 
         assert capfd.readouterr().out.startswith("feeder-1: policy ")
 
 
-def test_groups_and_meters_share_a_ledger_and_nothing_in_it(directory: Path) -> None:
-    shared = CONFIGURATION.replace('budget = "48"', 'share = "48"').replace(
-        "[[group]]",
-        '[budget]\namount = "60"\ngroups = "48"\nradius = "1kW"\n[[policy]]\nname = "homes"\n'
-        'window = "30m"\ninterval = "5m"\nmaximum = "24kW"\nepsilon = "1"\nradius = "1kW"\n'
-        'share = "12"\n[[group]]',
-    )
-    (directory / "agent.toml").write_text(shared)
+SHARED = CONFIGURATION.replace('budget = "48"', 'share = "48"').replace(
+    "[[group]]",
+    '[budget]\namount = "60"\ngroups = "48"\nradius = "1kW"\n[[policy]]\nname = "homes"\n'
+    'window = "30m"\ninterval = "5m"\nmaximum = "24kW"\nepsilon = "1"\nradius = "1kW"\n'
+    'share = "12"\n[[group]]',
+)
+
+
+def test_groups_and_meters_share_a_ledger_and_nothing_in_it(
+    directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "agent.toml").write_text(SHARED)
     assert main(KEPT) == Exit.OK
     groups = Path("out.jsonl").read_bytes()
     meters = [
@@ -310,6 +317,88 @@ def test_groups_and_meters_share_a_ledger_and_nothing_in_it(directory: Path) -> 
     kept = look(Path("spend.db"))
     assert len(kept.accounts) == 9
     assert {*kept.groups} == {"feeder-0", "feeder-1"}
+    capfd.readouterr()
+    told = lost_in_all("home-1", capfd)
+    own = [o for o in released("homes.jsonl") if o["meter_id"] == "home-1"]
+    its = [o for o in released() if o["group_id"] == "feeder-1"]
+    assert told["itself, policy homes"] == paid(own)
+    assert told["in group feeder-1, policy feeder"] == paid(its)
+    assert told["in all"] == paid(own) + paid(its)
+    assert told["at most"] == 60
+    alone = lost_in_all("home-8", capfd)
+    assert {*alone} == {"itself, policy homes", "in all", "at most"}
+    assert main(["ledger", "totals", "--csv", *BOOKS]) == Exit.OK
+    kinds = [line.split(",")[:2] for line in capfd.readouterr().out.splitlines()[1:]]
+    assert kinds == [["homes", "9"], ["feeder", "2"]]
+    assert main(["ledger", "top", "--csv", "--count", "99", *BOOKS]) == Exit.OK
+    assert len(capfd.readouterr().out.splitlines()) == 1 + 9 + 2
+
+
+BOOKS = ("--ledger", "spend.db", "-c", "agent.toml")
+
+
+def paid(releases: list[dict[str, Any]]) -> Decimal:
+    """Epsilon at 1 kW of all of these, which are of one horizon."""
+    return 1000 * sum((Decimal(e) for one in releases for e in one["epsilon"].values()), Decimal(0))
+
+
+def lost_in_all(home: str, capfd: pytest.CaptureFixture[str]) -> dict[str, Decimal]:
+    """What `ledger show` says of it in all: by whom -> epsilon."""
+    assert main(["ledger", "show", home, *BOOKS]) == Exit.OK
+    said = capfd.readouterr().out
+    title = f"{home}: in all, by itself and by its groups, in the 24 h until "
+    _, begun, told = said.partition(title)
+    assert begun
+    rows = [re.split("  +", line) for line in told.splitlines()[3:]]
+    assert all(1000 * Decimal(per_watt) == Decimal(epsilon) for _, epsilon, per_watt in rows)
+    return {name: Decimal(epsilon) for name, epsilon, _ in rows}
+
+
+def test_a_home_without_an_account_is_told_what_its_groups_spent(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert main(KEPT) == Exit.OK
+    its = [one for one in released() if one["group_id"] == "feeder-1"]
+    capfd.readouterr()
+    told = lost_in_all("home-1", capfd)
+    assert told == {
+        "in group feeder-1, policy feeder": paid(its),
+        "in all": paid(its),
+        "at most": Decimal(48),
+    }
+    assert main(["ledger", "show", "home-8", *BOOKS]) == Exit.CONFIGURATION
+    assert "METER: has no account here" in capfd.readouterr().err
+
+
+def test_what_may_be_lost_of_a_home_is_explained(
+    directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["explain", "-c", "agent.toml", "--json", "--meter"]
+    (directory / "agent.toml").write_text(SHARED)
+    explained = []
+    for more in ([], ["home-1"], ["home-1", "--groups", "groups.csv"], ["home-8"]):
+        groups = ["--groups", "groups.csv"] if more == ["home-8"] else []
+        assert main([*(asked if more else asked[:-1]), *more, *groups]) == Exit.OK
+        document = json.loads(capfd.readouterr().out)
+        jsonschema.validate(document, explanation_schema())
+        explained.append(document)
+    every, unsaid, member, nobody = explained
+    assert "home" not in every
+    names = [[one["name"] for one in document["policies"]] for document in explained]
+    assert names == [["homes", "feeder"], ["homes", "feeder"], ["homes", "feeder"], ["homes"]]
+    homes = [document["home"] for document in (unsaid, member, nobody)]
+    assert [home["together"]["log_odds"] for home in homes] == [60, 60, 60]
+    assert [home["groups"] for home in homes] == [
+        None,
+        [{"group_id": "feeder-1", "since": None, "until": None}],
+        [],
+    ]
+    assert main([*asked[:3], "--meter", "home-1", "--groups", "groups.csv"]) == Exit.OK
+    said = capfd.readouterr().out
+    assert said.startswith("home-1: all that is released of it\n")
+    assert "\nIt is in feeder-1: odds change " in said
+    assert main([*asked[:3], "--meter", "home-8", "--groups", "groups.csv", "--dpia"]) == Exit.OK
+    assert "feeder" not in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -319,7 +408,11 @@ def test_groups_and_meters_share_a_ledger_and_nothing_in_it(directory: Path) -> 
         ([*ARGUMENTS, "--by-meter"], "--by-meter: closes windows as each meter is heard"),
         (["ledger", "migrate", "-c", "agent.toml"], "group: is beyond this command"),
         (["ledger", "accept-loss", "-c", "agent.toml"], "group: is beyond this command"),
-        (["key", "adopt", "-c", "agent.toml"], "group: is beyond this command"),
+        (["explain", "-c", "agent.toml", "--groups", "groups.csv"], "--groups: is given, and no"),
+        (
+            ["explain", "--preset", "presence", "--meter", "m", "--groups", "groups.csv"],
+            "--groups: is given, and no [[group]]; write one",
+        ),
         (
             ["sanitize", "in.jsonl", "--preset", "presence", "--groups", "groups.csv"],
             "--groups: is given, and no [[group]]; write one",

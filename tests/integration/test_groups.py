@@ -17,6 +17,7 @@ from aiokafka.admin import NewTopic
 
 from meteragent.cli import main
 from meteragent.commands.exit_codes import Exit
+from meteragent.config import keyfile
 from meteragent.config.works import Work, works
 from meteragent.kafka import memberships, topics
 from meteragent.kafka.agents import Agents
@@ -318,5 +319,64 @@ def test_agents_notice_that_members_have_changed(
             after = (await read(4))[2:]
         assert [e.members for e in (*before, *after)] == [60, 60, 61, 61]  # nobody releases `other`
         assert not any(isinstance(e, AgentFailed) for _, e in told)
+
+    asyncio.run(scenario())
+
+
+def windows(texts: list[bytes]) -> list[tuple[str, str, int]]:
+    """Which window of which group each is of."""
+    told = [json.loads(text) for text in texts]
+    return sorted((one["policy"], one["group_id"], one["window_start"]) for one in told)
+
+
+def test_a_replaced_key_is_adopted_by_the_ledgers_of_homes_and_of_groups(
+    kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was released is not released again with other noise, and what was spent counts on."""
+    monkeypatch.chdir(tmp_path)
+    street = Street(tmp_path, kafka)
+    begin = soon()
+
+    async def scenario() -> None:
+        await street.create()
+        await tell_members(street, MEMBERS)
+        one = [*day(begin, 3, hours=2), *closing(begin, 3)]
+        two = [*day(begin + DAY, 4, hours=1), *closing(begin + DAY, 3)]
+        before = await asyncio.to_thread(through_files, tmp_path, one)
+        for name in ("spend.db", "out.jsonl"):
+            (tmp_path / name).unlink()
+        expected = await asyncio.to_thread(through_files, tmp_path, [*one, *two])
+        try:
+            agent = await street.start()
+            await produce(street.config, 3, one)
+            first = await published(street.config, len(before))
+            assert by_group(first) == by_group(before)
+            code, said = await street.command("key", "adopt")
+            assert (code, "has running agents" in said) == (Exit.UNAVAILABLE, True)
+            await street.stop()
+
+            (tmp_path / "noise.key").unlink()
+            keyfile.create(tmp_path / "noise.key")
+            agent = await street.start()
+            assert await agent.ended(60) == Exit.OWNER
+            for homes, groups in ((3, SUMS), (0, 0)):
+                code, said = await street.command("key", "adopt")
+                assert code == Exit.OK, said
+                assert f"-homes-ledger: {homes} partitions are this key's" in said
+                assert f"-groups-ledger: {groups} partitions are this key's" in said
+
+            await street.start()
+            await produce(street.config, 3, two)
+            found = await published(street.config, len(expected))
+            assert windows(found) == windows(expected)
+            assert {*first} <= {*found}
+            assert by_group(found) != by_group(expected)  # the later ones have other noise
+            code, said = await street.command("ledger", "show", "h-0")
+            assert code == Exit.OK, said
+            assert "in group f-0, policy quarters" in said
+            assert "in group s-0, policy hours" in said
+            await street.stop()
+        finally:
+            await street.kill()
 
     asyncio.run(scenario())

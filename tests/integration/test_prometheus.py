@@ -95,7 +95,7 @@ def everything_recorded_is_there(source: Source) -> None:
         assert any(one.values for one in found), rule.name
 
 
-OF_GROUPS = {"MeterAgentGroupsWait"}
+OF_GROUPS = {"MeterAgentGroupsWait", "MeterAgentMembersRefused"}
 """Of agents that release groups."""
 
 

@@ -12,7 +12,7 @@ _shtab_meteragent_config_subparsers=(reference)
 _shtab_meteragent_subparsers=(check explain explore init key run gateway sanitize convert inspect topics ledger config completion schema)
 
 _shtab_meteragent_check_option_strings=(-h --help -c --config --offline --strict)
-_shtab_meteragent_explain_option_strings=(-h --help --json --dpia -c --config --query --preset --window --interval --hop --offset --timezone --grace --idle --delay --minimum --maximum --step --resolution --epsilon --radius --budget --horizon --min-coverage --presence --fill --fill-limit --readings --on-exhausted --noise)
+_shtab_meteragent_explain_option_strings=(-h --help --json --dpia --meter --groups -c --config --query --preset --window --interval --hop --offset --timezone --grace --idle --delay --minimum --maximum --step --resolution --epsilon --radius --budget --horizon --min-coverage --presence --fill --fill-limit --readings --on-exhausted --noise)
 _shtab_meteragent_explore_option_strings=(-h --help -o --output --policy -c --config --query --preset --window --interval --hop --offset --timezone --grace --idle --delay --minimum --maximum --step --resolution --epsilon --radius --budget --horizon --min-coverage --presence --fill --fill-limit --readings --on-exhausted --noise)
 _shtab_meteragent_init_option_strings=(-h --help --interval --name --bootstrap --partitions --replication -c --config)
 _shtab_meteragent_key_create_option_strings=(-h --help)

@@ -67,6 +67,8 @@ complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_
 complete -c meteragent -n '_shtab_meteragent_using explain' -s h -l help -d 'show this help message and exit'
 complete -c meteragent -n '_shtab_meteragent_using explain' -l json -d 'exact numbers, for programs'
 complete -c meteragent -n '_shtab_meteragent_using explain' -l dpia -d 'a data protection impact assessment, begun'
+complete -c meteragent -n '_shtab_meteragent_using explain' -l meter -x -d 'all that may be lost of it, by itself and by its groups'
+complete -c meteragent -n '_shtab_meteragent_using explain' -l groups -xka "(__fish_complete_path (commandline -ct))" -d 'which homes are in which groups; for --meter'
 complete -c meteragent -n '_shtab_meteragent_using explain' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'
 complete -c meteragent -n '_shtab_meteragent_using explain' -l query -x -d 'avg, min, median, p95 …; may be repeated'
 complete -c meteragent -n '_shtab_meteragent_using explain' -l preset -xka "tv-content appliances presence bill" -d 'what to hide: sets whatever is not set here'

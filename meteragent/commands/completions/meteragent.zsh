@@ -115,6 +115,8 @@ _shtab_meteragent_explain_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--json[exact numbers, for programs]"
   "--dpia[a data protection impact assessment, begun]"
+  "--meter[all that may be lost of it, by itself and by its groups]:ID:"
+  "--groups[which homes are in which groups\; for --meter]:FILE:_files"
   {-c,--config}"[the configuration]:FILE:_files"
   "*--query[avg, min, median, p95 \…\; may be repeated]:NAME:"
   "--preset[what to hide\: sets whatever is not set here]:preset:(tv-content appliances presence bill)"

@@ -74,10 +74,12 @@ function outlook(policy) {
 
 function windows(policy) {
   const { closed, released } = policy.windows;
-  const { budget, coverage } = policy.suppressed;
+  const { budget, coverage, homes, lost } = policy.suppressed;
   const reasons = [];
   if (budget) reasons.push(`${whole.format(budget)} for want of budget`);
   if (coverage) reasons.push(`${whole.format(coverage)} for too few readings`);
+  if (homes) reasons.push(`${whole.format(homes)} for too few homes`);
+  if (lost) reasons.push(`${whole.format(lost)} for a part that was lost`);
   const all = `${count(closed, "window", "windows")} closed, ${whole.format(released)} released`;
   return reasons.length ? `${all}; withheld: ${reasons.join(", ")}.` : `${all}, none withheld whole.`;
 }
@@ -123,7 +125,9 @@ function showPolicy(policy) {
   const left = `${count(policy.meters, policy.of, `${policy.of}s`)}, ${whole.format(policy.low)} with a tenth or less`;
   say(part["left-words"], left);
   const tenths = policy.tenths.map((n, i) => `${i * 10} to ${i * 10 + 10} %: ${whole.format(n)}`);
-  bars(part.left, policy.tenths, (at) => (at ? "" : "low"), `Meters by budget left: ${tenths.join(", ")}`);
+  say(part.whose, `${policy.of}s by tenths of their budget`);
+  const whose = policy.of === "group" ? "Groups" : "Meters";
+  bars(part.left, policy.tenths, (at) => (at ? "" : "low"), `${whose} by budget left: ${tenths.join(", ")}`);
   const [word, sentence] = outlook(policy);
   part.outlook.dataset.word = word;
   say(part.outlook, sentence);
@@ -135,6 +139,54 @@ function table(id, nothing, rows) {
   element.parentElement.hidden = !rows.length;
   find(nothing).hidden = rows.length > 0;
   fill(element.tBodies[0], rows);
+}
+
+const moment = (seconds) => seconds === null ? "–"
+  : new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
+
+const WITHHELD = { homes: "too few homes", budget: "no budget" };
+
+function membership(members) {
+  if (!members) return "Who is in which group has not been read yet.";
+  const said = [`${count(members.members, "membership takes", "memberships take")} effect.`];
+  if (members.later) said.push(`${whole.format(members.later)} begin later than they were to.`);
+  const not = [];
+  if (members.refused) not.push(`${whole.format(members.refused)} never do, for what homes reserve`);
+  if (members.too_soon) not.push(`${count(members.too_soon, "record was", "records were")} written too late`);
+  if (members.damaged) not.push(`${count(members.damaged, "record is", "records are")} no list of groups`);
+  if (not.length) said.push(`Refused: ${not.join(", ")}.`);
+  return said.join(" ");
+}
+
+function waiting(policy) {
+  const until = policy.decided_until === null ? "nothing is decided yet" : `decided until ${moment(policy.decided_until)} UTC`;
+  const said = `${policy.name}: ${count(policy.known, "group", "groups")}, ${until}.`;
+  if (!policy.panes_waiting) return ["good", said];
+  const who = `${policy.waits_for.length === 1 ? "partition" : "partitions"} ${policy.waits_for.join(", ")}`;
+  return ["wait", `${said} ${count(policy.panes_waiting, "pane waits", "panes wait")} for ${who} of the input.`];
+}
+
+function showGroups(groups) {
+  find("groups-part").hidden = groups === null;
+  if (groups === null) return;
+  say(find("home-promise"), groups.promise);
+  say(find("members"), membership(groups.members));
+  const waits = find("waits");
+  while (waits.children.length > groups.policies.length) waits.lastChild.remove();
+  groups.policies.forEach((policy, at) => {
+    const line = waits.children[at] ?? waits.appendChild(document.createElement("p"));
+    const [word, sentence] = waiting(policy);
+    line.className = "outlook";
+    line.dataset.word = word;
+    say(line, sentence);
+  });
+  const refused = Object.entries(groups.refused).map(([why, n]) => `${whole.format(n)} ${why.replaceAll("_", " ")}`);
+  say(find("refused"), refused.length ? `Partial sums refused: ${refused.join(", ")}.` : "No partial sum came late, or was refused.");
+  table("groups", "no-groups", groups.listed.map((g) => [
+    groups.policies.length > 1 ? `${g.group}, ${g.policy}` : g.group,
+    whole.format(g.homes), moment(g.decided_until), WITHHELD[g.withheld] ?? "–",
+  ]));
+  say(find("groups-caption"), groups.more ? `Those that are farthest behind; ${whole.format(groups.more)} more` : "Times are UTC");
 }
 
 function showState({ word, sentence }) {
@@ -156,10 +208,14 @@ function show(status) {
   say(find("delay-most"), most === null ? "after a window’s end" : `95 % within ${duration(most)}`);
   const lags = status.partitions.map((p) => p.lag).filter((lag) => lag !== null);
   say(find("lag"), lags.length ? short.format(lags.reduce((sum, lag) => sum + lag, 0)) : "–");
-  const sum = (name) => status.policies.reduce((total, policy) => total + policy[name], 0);
+  const of = status.policies.length ? status.policies[0].of : "meter";
+  const own = status.policies.filter((policy) => policy.of === of);
+  const sum = (name) => own.reduce((total, policy) => total + policy[name], 0);
+  say(find("who"), of === "group" ? "Groups" : "Meters");
   say(find("meters"), short.format(sum("meters")));
   say(find("exhausted"), `${whole.format(sum("exhausted"))} without budget`);
   status.policies.forEach(showPolicy);
+  showGroups(status.groups);
   table("partitions", "no-partitions", status.partitions.map((p) => [
     String(p.partition), p.state, p.lag === null ? "–" : whole.format(p.lag),
     duration(p.behind_seconds), p.processed === null ? "–" : whole.format(p.processed),
