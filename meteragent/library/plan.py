@@ -5,12 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from meteragent.commands.explain import explanations, text
 from meteragent.config import Config, from_document, keyfile, load
+from meteragent.config.input import Input
+from meteragent.config.problems import problems
 from meteragent.config.secretfile import SecretFile
 from meteragent.errors import ConfigRefused, InvalidSetting
 from meteragent.explain.document import Explanation
+from meteragent.formats.mapping import Meaning, Stamp
+from meteragent.formats.quantity import MEASURED, UNITS, Kind, refuse_other_units
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.units import BASE, Measured
 
 WIDTH = 100
 KeyLike = NoiseKey | str | Path | None
@@ -40,6 +47,17 @@ class PolicyPlan:
         """What it protects, what it costs and what it is good for."""
         return Explained(tuple(explanations(self.config)))
 
+    def meaning(self, kind: Kind, unit: str | None, stamp: Stamp) -> Meaning:
+        """What numbers of a frame mean. ConfigRefused: they cannot mean that."""
+        tables = self.config.policy
+        said = {"kind": kind, "unit": unit or _usual(kind, tables[0].quantity), "stamp": stamp}
+        try:
+            its = Input.model_validate(said)
+            refuse_other_units(its.unit, {one.name: one.quantity for one in tables})
+            return its.mapping({one.name: one.interval for one in tables}).meaning
+        except ValidationError as error:
+            raise ConfigRefused(problems(error)) from None
+
     def noise_key(self, key: KeyLike) -> NoiseKey:
         """The secret that noise is derived from. KeyRefused: there is none, or others read it."""
         if key is None:
@@ -64,7 +82,9 @@ def policy(preset: str | None = None, /, **settings: Any) -> PolicyPlan:  # noqa
     ConfigRefused: what is wrong with it, all at once.
     """
     chosen = {} if preset is None else {"preset": preset}
-    document = {"policy": [{"name": preset or "policy", **chosen, **settings}]}
+    document: dict[str, Any] = {"policy": [{"name": preset or "policy", **chosen, **settings}]}
+    if settings.get("quantity") in BASE:
+        document["input"] = {"unit": BASE[settings["quantity"]]}
     try:
         config = from_document(document, Path(), {})
         config.refuse_tiers("by the library")
@@ -87,6 +107,13 @@ def policies(file: str | Path) -> PolicyPlan:
 def create_key(path: str | Path) -> None:
     """Make a new noise key, for its owner alone. KeyRefused: there is a file already."""
     keyfile.create(Path(path))
+
+
+def _usual(kind: Kind, quantity: Measured) -> str:
+    """The unit of numbers that do not say theirs."""
+    return next(
+        unit for unit, ratio in UNITS[kind].items() if ratio == 1 and MEASURED[unit] == quantity
+    )
 
 
 def _as_argument(problem: InvalidSetting) -> InvalidSetting:

@@ -213,7 +213,11 @@ def test_how_the_input_is_written_is_said_once(directory: Path, capsys: Said) ->
     [
         ('format = "x"', "input.format: is no known format; write one of "),
         ('unit = "kWh"', 'input.unit: is no unit of power; write kind = "energy", or one of W'),
-        ('unit = "m3"', "input.unit: is not one of them"),
+        ('unit = "gal"', "input.unit: is not one of them"),
+        (
+            'kind = "energy"\nunit = "m3"',
+            "input.unit: is m3, and household is about power, in W; write one of W, kW, MW, mWh",
+        ),
         ('value = "used_kwh"', "input.value: says kWh, and unit is W"),
         ('kind = "energy"\nunit = "Wh"\ninterval = "5m"', "input.interval: is not the interval of"),
         ('absent = ["x"]', "input.quality: is missing"),
