@@ -3,19 +3,15 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
+from typing import Any, get_args
 
 from meteragent.commands.explain import explanations, text
 from meteragent.config import Config, from_document, keyfile, load
-from meteragent.config.input import Input
-from meteragent.config.problems import problems
 from meteragent.config.secretfile import SecretFile
 from meteragent.errors import ConfigRefused, InvalidSetting
 from meteragent.explain.document import Explanation
 from meteragent.formats.mapping import Meaning, Stamp
-from meteragent.formats.quantity import MEASURED, UNITS, Kind, refuse_other_units
+from meteragent.formats.quantity import MEASURED, UNITS, Kind, Quantity, refuse_other_units
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.units import BASE, Measured
 
@@ -48,15 +44,23 @@ class PolicyPlan:
         return Explained(tuple(explanations(self.config)))
 
     def meaning(self, kind: Kind, unit: str | None, stamp: Stamp) -> Meaning:
-        """What numbers of a frame mean. ConfigRefused: they cannot mean that."""
+        """What numbers of a frame mean. InvalidSetting: they cannot mean that."""
+        for name, said, known in (("kind", kind, UNITS), ("stamp", stamp, get_args(Stamp))):
+            if said not in known:
+                instead = " or ".join(f'"{one}"' for one in known)
+                raise InvalidSetting(name, "is none", f"write {instead}")
         tables = self.config.policy
-        said = {"kind": kind, "unit": unit or _usual(kind, tables[0].quantity), "stamp": stamp}
-        try:
-            its = Input.model_validate(said)
-            refuse_other_units(its.unit, {one.name: one.quantity for one in tables})
-            return its.mapping({one.name: one.interval for one in tables}).meaning
-        except ValidationError as error:
-            raise ConfigRefused(problems(error)) from None
+        intervals = {one.interval for one in tables}
+        matters = kind != "power" or stamp == "end"
+        if matters and len(intervals) > 1:
+            name = "stamp" if kind == "power" else "kind"
+            problem = "needs to know the interval, and policies have several"
+            raise InvalidSetting(name, problem, "protect with one after the other")
+        interval = min(intervals)
+        quantity = Quantity(kind, unit or _usual(kind, tables[0].quantity), interval)
+        refuse_other_units(quantity.unit, {one.name: one.quantity for one in tables})
+        at_end = stamp == "end" or kind == "register"
+        return Meaning(quantity, interval, interval if at_end else 0)
 
     def noise_key(self, key: KeyLike) -> NoiseKey:
         """The secret that noise is derived from. KeyRefused: there is none, or others read it."""
