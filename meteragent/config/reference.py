@@ -42,8 +42,8 @@ _RECIPES = """
 ## Formats
 
 What `[input]` takes as its `format`: each sets what is under its name in `config/recipes.toml`, and
-asks for what it cannot know. Documents that are not lines, such as arrays of JSON, NEM12 or Green
-Button's XML, are made lines of by `meteragent convert`.
+asks for what it cannot know. Documents that are not lines, such as arrays of JSON, NEM12, Green
+Button's XML or telegrams of a P1 port, are made lines of by `meteragent convert`.
 
 | format | | needs | documented at |
 |---|---|---|---|

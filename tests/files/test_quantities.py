@@ -235,3 +235,23 @@ def test_an_amount_of_an_interval_is_its_exact_rate(unit: str, thousandths: int,
     assert Fraction(float(rate)).limit_denominator(1000) == Fraction(exact * 1000 // 1, 1000)
     assert BASE[quantity.measured] in {"W", "var", "l/h"}
     assert MEASURED[unit] == quantity.measured
+
+
+@pytest.mark.usefixtures("directory")
+def test_gas_behind_a_p1_port_becomes_a_flow(capsys: Said) -> None:
+    capsys.readouterr()
+    assert main(["convert", str(SAMPLES / "dsmr.txt")]) == Exit.OK
+    Path("lines").write_text(capsys.readouterr().out)
+    device = "MBUS_DEVICES.0"
+    mapping = f"""
+meter = "{device}.MBUS_EQUIPMENT_IDENTIFIER.value"
+time = "{device}.MBUS_METER_READING.datetime"
+value = "{device}.MBUS_METER_READING.value"
+unit_field = "{device}.MBUS_METER_READING.unit"
+kind = "register"
+unit = "m3"
+"""
+    Path("agent.toml").write_text(FLOW.format(mapping=mapping, window="1h", interval="1h"))
+    assert main(["sanitize", "lines", "-c", "agent.toml", "-o", "out"]) == Exit.OK
+    [release] = [json.loads(line) for line in Path("out").read_text().splitlines()]
+    assert (release["values"]["avg"], release["unit"]) == (255, "l/h")
