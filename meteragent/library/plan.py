@@ -1,6 +1,7 @@
 """What is released, chosen in Python: a preset, or settings one by one."""
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -45,21 +46,18 @@ class PolicyPlan:
 
     def meaning(self, kind: Kind, unit: str | None, stamp: Stamp) -> Meaning:
         """What numbers of a frame mean. InvalidSetting: they cannot mean that."""
-        for name, said, known in (("kind", kind, UNITS), ("stamp", stamp, get_args(Stamp))):
-            if said not in known:
-                instead = " or ".join(f'"{one}"' for one in known)
-                raise InvalidSetting(name, "is none", f"write {instead}")
+        _refuse_unknown("kind", kind, UNITS)
+        _refuse_unknown("stamp", stamp, get_args(Stamp))
         tables = self.config.policy
         intervals = {one.interval for one in tables}
-        matters = kind != "power" or stamp == "end"
-        if matters and len(intervals) > 1:
+        at_end = stamp == "end" or kind == "register"
+        if len(intervals) > 1 and (at_end or kind == "energy"):
             name = "stamp" if kind == "power" else "kind"
             problem = "needs to know the interval, and policies have several"
             raise InvalidSetting(name, problem, "protect with one after the other")
         interval = min(intervals)
         quantity = Quantity(kind, unit or _usual(kind, tables[0].quantity), interval)
         refuse_other_units(quantity.unit, {one.name: one.quantity for one in tables})
-        at_end = stamp == "end" or kind == "register"
         return Meaning(quantity, interval, interval if at_end else 0)
 
     def noise_key(self, key: KeyLike) -> NoiseKey:
@@ -111,6 +109,12 @@ def policies(file: str | Path) -> PolicyPlan:
 def create_key(path: str | Path) -> None:
     """Make a new noise key, for its owner alone. KeyRefused: there is a file already."""
     keyfile.create(Path(path))
+
+
+def _refuse_unknown(name: str, said: str, known: Collection[str]) -> None:
+    if said not in known:
+        instead = " or ".join(f'"{one}"' for one in known)
+        raise InvalidSetting(name, "is none", f"write {instead}")
 
 
 def _usual(kind: Kind, quantity: Measured) -> str:
