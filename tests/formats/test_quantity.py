@@ -65,13 +65,28 @@ def test_power_is_scaled_and_never_infinite() -> None:
 
 def test_units_are_as_large_as_everybody_says() -> None:
     assert UNITS["power"] == {
-        **{"W": 1, "kW": 1000, "MW": 10**6, "var": 1, "kvar": 1000, "Mvar": 10**6},
-        **{"l/h": 1, "l/min": 60, "l/s": 3600, "m3/h": 1000},
+        "W": 1,
+        "kW": 1000,
+        "MW": 10**6,
+        "var": 1,
+        "kvar": 1000,
+        "Mvar": 10**6,
+        "l/h": 1,
+        "l/min": 60,
+        "l/s": 3600,
+        "m3/h": 1000,
     }
     assert UNITS["energy"] == UNITS["register"]
     assert UNITS["energy"] == {
-        **{"mWh": Fraction(1, 1000), "Wh": 1, "kWh": 1000, "MWh": 10**6},
-        **{"varh": 1, "kvarh": 1000, "Mvarh": 10**6, "l": 1, "m3": 1000},
+        "mWh": Fraction(1, 1000),
+        "Wh": 1,
+        "kWh": 1000,
+        "MWh": 10**6,
+        "varh": 1,
+        "kvarh": 1000,
+        "Mvarh": 10**6,
+        "l": 1,
+        "m3": 1000,
     }
 
 

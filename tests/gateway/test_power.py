@@ -50,6 +50,7 @@ def test_a_disk_that_does_not_sync_is_found_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_nothing_is_lost_nor_released_twice_in_many_stories(tmp_path: Path, part: int) -> None:
     for seed in range(STORIES + part, LONG, PARTS):
