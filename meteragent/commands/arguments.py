@@ -6,6 +6,7 @@ from pathlib import Path
 TIMEZONE = "whose days, weeks or months windows are"
 POLICY = {
     "preset": ("", "what to hide: sets whatever is not set here"),
+    "quantity": ("", "what is measured: by default power"),
     "window": ("15m", "length of a window; or day, week, month"),
     "interval": ("10s", "distance between two readings"),
     "hop": ("5m", "distance between the starts of two windows"),
@@ -33,6 +34,7 @@ POLICY = {
 """Settings of a policy, each with an example, unless its choices are told."""
 CHOICES = {
     "preset": ("tv-content", "appliances", "presence", "bill"),
+    "quantity": ("power", "reactive", "flow"),
     "presence": ("public", "private"),
     "fill": ("last",),
     "readings": ("classes", "exact", "none"),
@@ -148,7 +150,7 @@ def _add_columns(command: ArgumentParser) -> None:
         help='auto (default), iso, unix, unix_ms, or such as "%%d/%%m/%%Y %%H:%%M:%%S"',
     )
     group.add_argument("--kind", choices=("power", "energy", "register"), help="what values are")
-    group.add_argument("--unit", choices=_UNITS, help="of values; by default W")
+    group.add_argument("--unit", choices=_UNITS, help="of values; by default W, var or l/h")
     group.add_argument("--stamp", choices=("start", "end"), help="what times are of")
     group.add_argument(
         "--decimal",
@@ -160,7 +162,11 @@ def _add_columns(command: ArgumentParser) -> None:
     group.add_argument("--skip-lines", metavar="N", help="that stand before the table")
 
 
-_UNITS = ("W", "kW", "MW", "mWh", "Wh", "kWh", "MWh")
+_UNITS = (
+    *("W", "kW", "MW", "mWh", "Wh", "kWh", "MWh"),
+    *("var", "kvar", "Mvar", "varh", "kvarh", "Mvarh"),
+    *("l/h", "l/min", "l/s", "m3/h", "l", "m3"),
+)
 
 
 def _option(name: str) -> str:

@@ -23,6 +23,9 @@ def run(arguments: Namespace) -> Exit:
     if converter.left_out:
         left_out = f"{converter.left_out} channels are no consumption of active energy"
         sys.stderr.write(f"meteragent: {left_out}, and left out\n")
+    if converter.damaged:
+        problem = "telegrams are cut off, or not as their checksum says, and left out"
+        sys.stderr.write(f"meteragent: {converter.damaged} {problem}\n")
     return Exit.OK if written else Exit.NOTHING
 
 

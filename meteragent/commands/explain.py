@@ -26,14 +26,21 @@ from meteragent.explain.document import (
 from meteragent.explain.dpia import IN_FILES, Streams, assessment
 from meteragent.explain.explain import HABIT, WEEK, explain
 from meteragent.explain.guarantee import Guarantee
-from meteragent.explain.words import factor, listed, share_text, significant
+from meteragent.explain.words import (
+    IN_WORDS,
+    factor,
+    listed,
+    share_text,
+    significant,
+    watts_text,
+)
 from meteragent.files import members
 from meteragent.privacy.members import Membership
 from meteragent.stream.meters import longest_prefix, normal
 
 ERRORS = ("noise", "error", "at minimum", "90 %", "at minimum", "bits", "times", "plus")
 MEASURES = (
-    "Watts: the noise's scale; the expected error, and the error that 90 % of answers stay "
+    "{unit}: the noise's scale; the expected error, and the error that 90 % of answers stay "
     "within, in the middle of the range and at its minimum. Bits, times and plus bound what one "
     "answer adds to any adversary's knowledge of the level: times multiplies a chance of success, "
     "plus is added to it."
@@ -146,16 +153,27 @@ def text(explained: Explanation, width: int) -> str:
         *_chosen(explained.choice, width),
         *(wrap(sentence, width) for sentence in explained.guarantee.sentences),
         ["What one answer is worth", *table(_answers(explained.answers), width)],
-        wrap(MEASURES, width),
+        wrap(_measures(explained.unit), width),
         *(wrap(line, width) for line in (*_months(explained), *_together(explained))),
         ["What the budget covers", *wrap(explained.spending.sentence, width)],
-        ["Odds by which loads can be told", *table(_loads(explained), width)],
-        *(wrap(line, width) for line in _notes(explained.loads)),
-        ["How often the best attacker is right", *table(_rights(explained.loads), width)],
-        wrap(RIGHT, width),
+        *(_told(explained, width) if explained.loads else ()),
         *(wrap(f"Warning: {warning}", width) for warning in explained.warnings),
     ]
     return "\n\n".join("\n".join(lines) for lines in blocks)
+
+
+def _measures(unit: str) -> str:
+    several = IN_WORDS[unit][1]
+    return MEASURES.replace("{unit}", several[0].upper() + several[1:])
+
+
+def _told(explained: Explanation, width: int) -> Iterator[list[str]]:
+    """How well everyday loads can be told."""
+    yield ["Odds by which loads can be told", *table(_loads(explained), width)]
+    for line in _notes(explained.loads):
+        yield wrap(line, width)
+    yield ["How often the best attacker is right", *table(_rights(explained.loads), width)]
+    yield wrap(RIGHT, width)
 
 
 def _chosen(choice: Choice | None, width: int) -> Iterator[list[str]]:
@@ -191,7 +209,7 @@ def _months(explained: Explanation) -> Iterator[str]:
         if one.month is not None:
             yield (
                 f"Over 30 days the mean of {one.query}, from unbiased, is off by at most "
-                f"{significant(one.month)} W in 95 of 100 cases."
+                f"{watts_text(one.month, explained.unit)} in 95 of 100 cases."
             )
 
 
@@ -201,8 +219,9 @@ def _together(explained: Explanation) -> Iterator[str]:
         bits, times, plus = map(significant, astuple(explained.together))
         loss = explained.answers[0].epsilon_per_watt
         yield (
-            f"One draw is for all answers of a window: together they lose {loss} per watt, and "
-            f"tell {bits} bits, times {times}, plus {plus} at most."
+            f"One draw is for all answers of a window: together they lose {loss} per "
+            f"{IN_WORDS[explained.unit][0]}, and tell {bits} bits, times {times}, plus {plus} at "
+            "most."
         )
 
 

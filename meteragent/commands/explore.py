@@ -84,6 +84,9 @@ def _chosen(config: Config, name: str | None) -> PolicySettings:
         known = ", ".join(policy.name for policy in config.policy)
         instead = f"name one of {known}" if known else "explore has no settings of groups"
         raise ConfigRefused([InvalidSetting("--policy", "is none of the policies", instead)])
+    if found[0].quantity != "power":
+        problem, instead = "is about no power", "name one that is; `explain` tells of the others"
+        raise ConfigRefused([InvalidSetting("--policy", problem, instead)])
     return found[0]
 
 

@@ -28,7 +28,7 @@ from meteragent.explain.accounts import (
     totals,
 )
 from meteragent.explain.in_all import Kept, in_all
-from meteragent.explain.words import power_text, time_text
+from meteragent.explain.words import IN_WORDS, power_text, time_text
 from meteragent.privacy.exact import epsilon_at, per_watt_text
 from meteragent.privacy.ledger import NEVER
 
@@ -209,8 +209,8 @@ def _said_of(found: Statement) -> str:
     if found.refresh:
         when, nano = found.refresh
         told.append(
-            f"next refresh: {shelf.epsilon(nano)} ({per_watt_text(nano)} per watt) from the window "
-            f"of {_moment(when)} on"
+            f"next refresh: {shelf.epsilon(nano)} ({per_watt_text(nano)} per "
+            f"{IN_WORDS[shelf.policy.domain.unit][0]}) from the window of {_moment(when)} on"
         )
     history = [row[1:] for row in _history(found)]
     told += ["", *table([_HISTORY, *history], columns())]
@@ -219,10 +219,11 @@ def _said_of(found: Statement) -> str:
 
 def _balance(account: Account) -> Iterable[Row]:
     shelf, policy = account.shelf, account.shelf.policy
+    unit = policy.domain.unit
     yield (
         f"in {time_text(policy.horizon)}",
-        f"epsilon at {power_text(shelf.guarantee.radius)}",
-        "per watt",
+        f"epsilon at {power_text(shelf.guarantee.radius, unit)}",
+        f"per {IN_WORDS[unit][0]}",
     )
     amounts = {"spent": account.spent, "remaining": account.remaining, "budget": policy.budget}
     for name, nano in amounts.items():

@@ -13,6 +13,7 @@ from meteragent.config import Config, from_document, load
 from meteragent.errors import ConfigRefused, InvalidSetting
 from meteragent.formats.mapping import Mapping
 from meteragent.privacy.calendar import UNITS
+from meteragent.privacy.units import BASE
 
 AGENT = ("key_file", "normalise_ids")
 """Settings of the agent that are arguments too; explaining needs none of them."""
@@ -83,6 +84,8 @@ def _by_arguments(given: dict[str, Any], agent: dict[str, Any], written: dict[st
         instead = "name a file: -c agent.toml; or what to hide: --preset tv-content"
         raise ConfigRefused([InvalidSetting("what is released", "is not said", instead)])
     policy = {"name": given.get("preset", "policy"), **given}
+    if not written.keys() & {"unit", "format"} and given.get("quantity") in BASE:
+        written = {**written, "unit": BASE[given["quantity"]]}
     document: dict[str, Any] = {"agent": agent, "input": written, "policy": [policy]}
     with _named():
         return from_document(document, Path(), os.environ)

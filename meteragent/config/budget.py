@@ -12,6 +12,7 @@ from meteragent.errors import InvalidSetting
 from meteragent.privacy.exact import epsilon_at
 from meteragent.privacy.ledger_record import MOST_RINGS
 from meteragent.privacy.question import per_watt
+from meteragent.privacy.units import Measured
 
 _SAID_ONCE = ("budget", "horizon")
 Table = TypeVar("Table", bound=PolicySettings)
@@ -25,6 +26,9 @@ class Budget(Settings):
     one policy, with a budget and a horizon of its own.
     """
 
+    quantity: Measured = setting(
+        "What is measured, as its policies say it.", '"flow"', default="power"
+    )
     radius: Power = setting(
         "How far apart, in every reading, two worlds are that `amount` and shares speak of.",
         '"100W"',
@@ -108,6 +112,8 @@ def with_shares(
 
 def _share(budget: Budget, policy: PolicySettings, alone: Decimal | None) -> int:
     """Of a policy, in nano-units per watt; one that is alone has all, unless it says how much."""
+    if policy.quantity != budget.quantity:
+        raise InvalidSetting("quantity", "is not that of the [budget]", "write the same for both")
     share = alone if policy.share is None else policy.share
     if share is None:
         raise InvalidSetting(

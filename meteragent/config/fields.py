@@ -16,7 +16,7 @@ from meteragent.config.secretfile import SecretFile
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.calendar import UNITS
 from meteragent.privacy.exact import decimal
-from meteragent.privacy.units import duration, watts, whole
+from meteragent.privacy.units import BASE, duration, watts, whole
 
 CREDENTIAL = "credential:"
 """`credential:NAME` is the file NAME in the directory of the service manager's credentials."""
@@ -152,6 +152,11 @@ def _servers(field: str, value: object) -> tuple[str, ...]:
     return tuple(_server(field, s.strip() if isinstance(s, str) else s) for s in listed)
 
 
+def _power(value: Any, info: ValidationInfo) -> Decimal:  # noqa: ANN401 - as it was written
+    """In the base unit of what its table is about, which is power unless `quantity` says more."""
+    return watts("", value, BASE[info.data.get("quantity", "power")])
+
+
 def _secret_file(value: object, info: ValidationInfo) -> SecretFile:
     if isinstance(value, SecretFile):
         return value
@@ -180,7 +185,8 @@ SomeTime = Annotated[int, _kind(_some_time)]
 """Milliseconds, more than none."""
 SomeWindow = Annotated[int | str, _kind(_some_window)]
 """Milliseconds, or one of `UNITS`."""
-Power = Annotated[Decimal, _kind(watts)]
+Power = Annotated[Decimal, BeforeValidator(_power)]
+"""Or what else a table is about: a `quantity` stands before it."""
 Exact = Annotated[Decimal, _kind(decimal)]
 TopicName = Annotated[str, _kind(_matching(_TOPIC, "is not a topic's name", "meter.readings"))]
 Name = Annotated[str, _kind(_matching(_NAME, "is not a name", "household"))]

@@ -51,7 +51,7 @@ class GroupSettings(PolicySettings):
     interval: SomeTime = setting("The distance between two readings of a home, a slot.", '"10s"')
     maximum: Power = setting("The highest sum; higher ones count as this.", '"500kW"')
     home_minimum: Power = setting(
-        "The lowest reading of a home; lower ones count as this. Negative for export.", default="0W"
+        "The lowest reading of a home; lower ones count as this. Negative for export.", default="0"
     )
     home_maximum: Power = setting(
         "The highest reading of a home. As a `radius`, the whole range from `home_minimum` to here "

@@ -68,11 +68,18 @@ class Input(Settings):
     kind: Kind = setting(
         "What values are: power; the energy of each interval, which becomes its average power; or "
         "what a register shows, which counts up since it was mounted: what it says at the end of "
-        "an interval beyond what it said at its beginning is that interval's energy.",
+        "an interval beyond what it said at its beginning is that interval's energy. Of water and "
+        "gas, power is their flow, and energy their volume.",
         '"energy"',
         default="power",
     )
-    unit: UnitName = setting("What values are in.", '"kWh"', default="W")
+    unit: UnitName = setting(
+        "What values are in: a unit of what the policies are about, of power (W, kW, MW; mWh, Wh, "
+        "kWh, MWh), of reactive power (var, kvar, Mvar; varh, kvarh, Mvarh) or of a flow (l/h, "
+        "l/min, l/s, m3/h; l, m3).",
+        '"kWh"',
+        default="W",
+    )
     unit_field: TextOrNone = setting(
         "Where readings may say their unit: those that say another one are rejected as "
         "`wrong_unit`. If empty, nobody looks.",

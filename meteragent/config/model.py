@@ -32,6 +32,7 @@ from meteragent.config.watch import Http, Log
 from meteragent.errors import ConfigRefused, InvalidSetting, KeyRefused
 from meteragent.explain.guarantee import Guarantee
 from meteragent.formats.mapping import Mapping
+from meteragent.formats.quantity import refuse_other_units
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.members import Reserve
 from meteragent.privacy.policy import Policy
@@ -163,7 +164,9 @@ class Config(Settings):
     @cached_property
     def mapping(self) -> Mapping:
         """Where the input says what, and what it means."""
-        return self.input.mapping({p.name: p.interval for p in (*self.policy, *self.group)})
+        tables = (*self.policy, *self.group)
+        refuse_other_units(self.input.unit, {p.name: p.quantity for p in tables})
+        return self.input.mapping({p.name: p.interval for p in tables})
 
     @cached_property
     def groups(self) -> tuple[AssignedGroups, ...]:

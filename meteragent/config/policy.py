@@ -24,7 +24,7 @@ from meteragent.config.fields import (
     setting,
 )
 from meteragent.config.presets import filled
-from meteragent.config.queries import Asked, AskedQuery, question_of
+from meteragent.config.queries import Asked, AskedQuery, afford, question_of
 from meteragent.config.tier import Tiers, called_alike, promised, tiers_of
 from meteragent.config.windows import lengths, refuse_half_a_fill
 from meteragent.errors import InvalidSetting
@@ -32,9 +32,9 @@ from meteragent.explain.guarantee import Guarantee
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import epsilon_at
 from meteragent.privacy.policy import HowMany, Noise, OnExhausted, Policy, Presence
-from meteragent.privacy.query import query
 from meteragent.privacy.question import Question, per_watt
 from meteragent.privacy.terms import JOINT
+from meteragent.privacy.units import BASE, Measured
 
 PUBLIC_COVERAGE = Decimal("0.8")
 
@@ -61,6 +61,13 @@ class PolicySettings(Settings):
         "What to hide, instead of a choice of numbers: it sets whatever is not set here.",
         '"tv-content"',
         default=None,
+    )
+    quantity: Measured = setting(
+        "What is measured: `power`, `reactive` power, or the `flow` of water or gas. Everything "
+        'that is said of power is then said of it, in units of its own: `"10var"`, `"1kvar"`; '
+        '`"10l/h"`, `"1m3/h"`. A preset is for power alone.',
+        '"flow"',
+        default="power",
     )
     window: SomeWindow = setting(
         'The length of a window; or `"day"`, `"week"` (from Monday on) or `"month"`, by the clocks '
@@ -98,7 +105,7 @@ class PolicySettings(Settings):
         default=None,
     )
     minimum: Power = setting(
-        "The lowest reading; lower ones count as this. Negative for export.", default="0W"
+        "The lowest reading; lower ones count as this. Negative for export.", default="0"
     )
     maximum: Power = setting("The highest reading; higher ones count as this.", '"24kW"')
     step: Power = setting("The grid of readings between the two.", default="10W")
@@ -243,7 +250,7 @@ class PolicySettings(Settings):
             refuse(found_by(self._domain, self._questions, self._budget, self._lengths, self._fill))
             refuse(found_by(lambda: self.policy))
             refuse([*called_alike(self.tier), *found_by(lambda: self.tiers)])
-            refuse(found_by(self._afford))
+            refuse(found_by(lambda: afford(self.policy, self.queries, self._epsilon)))
         return self
 
     def with_share(self, nano: int, *, radius: Decimal, horizon: int) -> Self:
@@ -270,7 +277,8 @@ class PolicySettings(Settings):
         return lengths(self.window, self.interval, self.hop, self.offset, self.timezone)
 
     def _domain(self) -> Domain:
-        return Domain(self.minimum, self.maximum, self.step, self.resolution)
+        base = BASE[self.quantity]
+        return Domain(self.minimum, self.maximum, self.step, self.resolution, base)
 
     def _budget(self) -> int:
         if self._share is not None:
@@ -298,13 +306,3 @@ class PolicySettings(Settings):
 
     def _epsilon(self, asked: AskedQuery) -> Decimal:
         return self.epsilon if asked.epsilon is None else asked.epsilon
-
-    def _afford(self) -> None:
-        """Refuse a budget that would never release anything."""
-        terms = self.policy.terms
-        first = terms.partial or self.noise == JOINT
-        if terms.least > terms.budget:
-            asked = self.queries[:1] if first else self.queries
-            losses = (self._epsilon(a) * query(a.query).draws(self.policy.slots) for a in asked)
-            enough = f'write at least "{sum(losses):f}"'
-            raise InvalidSetting("budget", "does not cover one window", enough)

@@ -105,10 +105,17 @@ def filled(settings: object, of: str = "meters") -> object:
     if preset is None:
         known = ", ".join(f'"{known}"' for known in presets(of))
         raise BadSetting([InvalidSetting("preset", "is no preset", f"write one of {known}")])
+    _refuse_other_than_power(settings)
     own = preset.policy
     if settings.get("window", own["window"]) not in get_args(Unit):
         own = {name: value for name, value in own.items() if name != "timezone"}
     return own | settings
+
+
+def _refuse_other_than_power(settings: dict[str, Any]) -> None:
+    if settings.get("quantity", "power") != "power":
+        instead = "write settings one by one, or leave out quantity"
+        raise BadSetting([InvalidSetting("preset", "is for power alone", instead)])
 
 
 def _percent(share: Decimal) -> str:

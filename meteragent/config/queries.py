@@ -1,5 +1,6 @@
 """What a policy asks of each window, and at what price."""
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Annotated
 
@@ -7,7 +8,10 @@ from pydantic import BeforeValidator
 
 from meteragent.config.fields import Exact, Settings, setting
 from meteragent.errors import InvalidSetting
+from meteragent.privacy.policy import Policy
+from meteragent.privacy.query import query
 from meteragent.privacy.question import Question, question
+from meteragent.privacy.terms import JOINT
 
 
 class AskedQuery(Settings):
@@ -54,3 +58,13 @@ def question_of(
         own = error.field == "query" or asked.epsilon is not None
         field = f"{where}.{error.field}" if own and error.field != "radius" else error.field
         raise InvalidSetting(field, error.problem, error.instead) from None
+
+
+def afford(policy: Policy, asked: Asked, epsilon: Callable[[AskedQuery], Decimal]) -> None:
+    """Refuse a budget that would never release anything."""
+    terms = policy.terms
+    if terms.least > terms.budget:
+        first = asked[:1] if terms.partial or policy.noise == JOINT else asked
+        losses = (epsilon(one) * query(one.query).draws(policy.slots) for one in first)
+        enough = f'write at least "{sum(losses):f}"'
+        raise InvalidSetting("budget", "does not cover one window", enough)

@@ -23,7 +23,8 @@ of its name, such as `{variable(("kafka", "bootstrap_servers"))}` for `bootstrap
 `[kafka]`. Unknown settings and variables are errors.
 
 Durations are written as `"250ms"`, `"10s"`, `"15m"`, `"1h30m"` or `"7d"`, powers as `"10W"`,
-`"0.5kW"`, `"24kW"`, or as a number of watts. Paths are relative to the file. A secret is read
+`"0.5kW"`, `"24kW"`, or as a number of watts; of another `quantity` as `"10l/h"`, `"1m3/h"` or
+`"10var"`, `"1kvar"`. Paths are relative to the file. A secret is read
 from a file that only its owner can read, or from a credential of the service manager:
 `"{CREDENTIAL}NAME"` is the file `NAME` in `$CREDENTIALS_DIRECTORY`.
 """
@@ -41,8 +42,8 @@ _RECIPES = """
 ## Formats
 
 What `[input]` takes as its `format`: each sets what is under its name in `config/recipes.toml`, and
-asks for what it cannot know. Documents that are not lines, such as arrays of JSON, NEM12 or Green
-Button's XML, are made lines of by `meteragent convert`.
+asks for what it cannot know. Documents that are not lines, such as arrays of JSON, NEM12, Green
+Button's XML or telegrams of a P1 port, are made lines of by `meteragent convert`.
 
 | format | | needs | documented at |
 |---|---|---|---|

@@ -31,13 +31,16 @@ SPARSE, UNEVEN = 80, 2
 def of_grid(guarantee: Guarantee) -> Iterator[str]:
     """Where a radius is no whole number of steps, so that more is lost at it than was set."""
     radius, apart, step = guarantee.radius, guarantee.apart, guarantee.policy.domain.step
+    unit = guarantee.policy.domain.unit
     if radius >= apart:
         return
-    instead = " or ".join(f'"{format_watts(whole)}"' for whole in (apart - step, apart) if whole)
+    wholes = (whole for whole in (apart - step, apart) if whole)
+    instead = " or ".join(f'"{format_watts(whole, unit)}"' for whole in wholes)
     yield (
-        f"A radius of {power_text(radius)} is no whole number of steps of {power_text(step)}: "
-        f"readings that far apart can be {power_text(apart)} apart on the grid. What is said here "
-        f"holds for those, and is more than epsilon and budget say. Write radius = {instead}."
+        f"A radius of {power_text(radius, unit)} is no whole number of steps of "
+        f"{power_text(step, unit)}: readings that far apart can be {power_text(apart, unit)} apart "
+        "on the grid. What is said here holds for those, and is more than epsilon and budget say. "
+        f"Write radius = {instead}."
     )
 
 
@@ -46,7 +49,7 @@ def of_films(once: Mapping[str, float]) -> Iterator[str]:
 
     `once`: how often the best attacker is right about each load that ran once.
     """
-    if once[TV.name] > TOLD:
+    if once.get(TV.name, 0) > TOLD:
         yield (
             "A TV programme of an hour is hidden badly: the best attacker is right in up to "
             f"{share_text(once[TV.name])} of cases. Take a smaller epsilon or longer windows if "
@@ -82,12 +85,13 @@ def of_bounds(guarantee: Guarantee) -> Iterator[str]:
 def of_noise(policy: Policy, answers: tuple[Answer, ...]) -> Iterator[str]:
     """Where noise drowns an answer, or does nothing, or the grid is nearly as coarse."""
     width = float(policy.domain.maximum - policy.domain.minimum)
-    level = policy.domain.resolution
+    level, unit = policy.domain.resolution, policy.domain.unit
     for answer in answers:
         if answer.noise_scale >= width:
             yield (
-                f"The noise on {answer.query} is wider than the range of {watts_text(width)}: it "
-                "says next to nothing. Take a larger epsilon or drop the query."
+                f"The noise on {answer.query} is wider than the range of "
+                f"{watts_text(width, unit)}: it says next to nothing. Take a larger "
+                "epsilon or drop the query."
             )
         error = answer.expected_error.middle
         if answer.error_90.middle < level:
@@ -99,14 +103,14 @@ def of_noise(policy: Policy, answers: tuple[Answer, ...]) -> Iterator[str]:
             finer = next(level / parts for parts in FINER if error * parts >= 4 * level)
             yield (
                 f"The {_level(policy)} is coarser than a quarter of the noise on {answer.query}, "
-                f"which is {watts_text(error)} on average: what moves an answer by less can show "
-                f'as a whole level. Write resolution = "{format_watts(finer)}" or finer.'
+                f"which is {watts_text(error, unit)} on average: what moves an answer by less can "
+                f'show as a whole level. Write resolution = "{format_watts(finer, unit)}" or finer.'
             )
 
 
 def _level(policy: Policy) -> str:
     name = "resolution" if policy.domain.finer > 1 else "step"
-    return f"{name} of {power_text(policy.domain.resolution)}"
+    return f"{name} of {power_text(policy.domain.resolution, policy.domain.unit)}"
 
 
 def of_joint(policy: Policy) -> Iterator[str]:

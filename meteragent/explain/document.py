@@ -201,6 +201,9 @@ class Explanation:
     spending: Spending
     loads: tuple[Seen, ...]
     warnings: tuple[str, ...]
+    unit: str
+    """What is said to be in watts, or by the watt, is in this: `W`, or the base unit of what else
+    the policy is about."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from meteragent.explain.document import Explanation
 from meteragent.explain.guarantee import Guarantee
-from meteragent.explain.words import listed, share_text, significant, time_text, window_text
+from meteragent.explain.words import listed, share_text, time_text, watts_text, window_text
 
 YOURS = "**Yours to fill in:**"
 HONEST = (
@@ -233,20 +233,27 @@ def _controls() -> Iterator[str]:
 def _residual(policies: Sequence[tuple[Guarantee, Explanation]]) -> Iterator[str]:
     yield "### What remains"
     for guarantee, explained in policies:
-        worst = max(explained.loads, key=lambda seen: seen.right.month)
-        films = explained.loads[0]
         yield (
-            f"`{guarantee.name}`: of one {films.load}, the best attacker is right in at most "
-            f"{share_text(films.right.once)} of cases; of a daily {worst.load}, after a month, in "
-            f"at most {share_text(worst.right.month)}. One answer is off by {_errors(explained)}."
+            f"`{guarantee.name}`: {_told(explained)}. One answer is off by {_errors(explained)}."
         )
         yield from (f"- {warning}" for warning in explained.warnings)
     yield f"{YOURS} whether that is acceptable, who decided so, and when."
 
 
+def _told(explained: Explanation) -> str:
+    if not explained.loads:
+        return f"{YOURS} what can be told of what is measured; no everyday load of it is known here"
+    worst, first = max(explained.loads, key=lambda seen: seen.right.month), explained.loads[0]
+    return (
+        f"of one {first.load}, the best attacker is right in at most "
+        f"{share_text(first.right.once)} of cases; of a daily {worst.load}, after a month, in "
+        f"at most {share_text(worst.right.month)}"
+    )
+
+
 def _errors(explained: Explanation) -> str:
     return listed(
-        f"{significant(answer.expected_error.middle)} W ({answer.query})"
+        f"{watts_text(answer.expected_error.middle, explained.unit)} ({answer.query})"
         for answer in explained.answers
     )
 

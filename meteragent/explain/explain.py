@@ -26,7 +26,7 @@ from meteragent.explain.document import (
 from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.habits import told
 from meteragent.explain.leakage import bits
-from meteragent.explain.loads import EVERYDAY, Everyday, traces
+from meteragent.explain.loads import Everyday, everyday, traces
 from meteragent.explain.one_home import of_one_home
 from meteragent.explain.words import listed, span_text, time_text
 from meteragent.privacy.exact import NANO, per_watt_text
@@ -45,7 +45,7 @@ MONTH = 30 * 86_400_000
 def explain(guarantee: Guarantee, *, match: str = "", choice: Choice | None = None) -> Explanation:
     """What a policy promises, costs and gives."""
     policy, promised = guarantee.policy, guarantee.promised()
-    loads = tuple(_seen(load, policy) for load in EVERYDAY)
+    loads = tuple(_seen(load, policy) for load in everyday(policy))
     once = {seen.load: seen.right.once for seen in loads}
     return Explanation(
         guarantee.name,
@@ -59,6 +59,7 @@ def explain(guarantee: Guarantee, *, match: str = "", choice: Choice | None = No
         _spending(policy),
         loads,
         tuple(_doubts(guarantee, once)),
+        policy.domain.unit,
     )
 
 
@@ -67,7 +68,8 @@ def doubts(guarantee: Guarantee, *, of_loads: bool = True) -> tuple[str, ...]:
 
     `of_loads`: also what is not hidden, which is no fault where something else is to be.
     """
-    once = {load.name: told(load, guarantee.policy) for load in EVERYDAY}
+    policy = guarantee.policy
+    once = {load.name: told(load, policy) for load in everyday(policy)}
     return tuple(_doubts(guarantee, once, of_loads=of_loads))
 
 

@@ -25,6 +25,7 @@ from meteragent.explain.advantage import filled, filled_together
 from meteragent.explain.document import Bound, Promised
 from meteragent.explain.leakage import odds
 from meteragent.explain.words import (
+    IN_WORDS,
     at_most,
     listed,
     power_text,
@@ -37,6 +38,7 @@ from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT
+from meteragent.privacy.units import WATT
 
 
 def most_spent(policy: Policy, windows: int) -> int:
@@ -142,12 +144,12 @@ class Guarantee:
         return at_most(float(self.epsilon(nano)))
 
     def _bounds_in_words(self) -> Iterator[str]:
-        policy = self.policy
+        policy, unit = self.policy, self.policy.domain.unit
         span, window = time_text(policy.horizon), window_text(policy.windows)
         asked = listed(question.query.name for question in policy.questions)
         yield (
             f"Someone who already knows every reading of a home to within "
-            f"{power_text(self.radius / 2)} either way improves the odds of any guess "
+            f"{power_text(self.radius / 2, unit)} either way improves the odds of any guess "
             f"{self._at_most(self.window)} from one release ({asked} of {window}), and "
             f"{self._at_most(self.horizon)} from all releases of {span} that start or end with a "
             "window."
@@ -184,6 +186,7 @@ class Guarantee:
 
     def _conditions_in_words(self) -> Iterator[str]:
         policy, span = self.policy, time_text(self.policy.horizon)
+        unit, some = policy.domain.unit, "W" if policy.domain.unit == WATT else "D"
         if policy.tier is not None:
             yield (
                 "These are noisier copies of releases that others are told, made of the same "
@@ -194,22 +197,24 @@ class Guarantee:
         if isinstance(policy, GroupPolicy):
             yield from _of_groups(policy)
         one, aligned, any_other = (
-            f"exp({per_watt_text(nano)} x W)"
+            f"exp({per_watt_text(nano)} x {some})"
             for nano in (self.window, self.horizon, self.any_horizon)
         )
         yield (
             "Of any number of stories whose readings lie within "
-            f"{power_text(self.apart)} of one another, one release makes nobody name the right one "
-            f"more than {significant(self.guess, ROUND_CEILING)} times as often as before."
+            f"{power_text(self.apart, unit)} of one another, one release makes nobody name the "
+            f"right one more than {significant(self.guess, ROUND_CEILING)} times as often as "
+            "before."
         )
         yield (
             "That holds whatever they know besides and whatever method they use, unless they hold "
             "the noise key or see the readings themselves."
         )
         yield (
-            "In general: if two versions of a home differ by at most W watts in every reading, W "
-            f"in whole steps of {power_text(policy.domain.step)}, the odds between them change by "
-            f"at most {one} from one release, {aligned} in {span} that start or end with a window, "
+            f"In general: if two versions of a home differ by at most {some} {IN_WORDS[unit][1]} "
+            f"in every reading, {some} in whole steps of {power_text(policy.domain.step, unit)}, "
+            f"the odds between them change by at most {one} from one release, {aligned} in "
+            f"{span} that start or end with a window, "
             f"and {any_other} in any {span}."
         )
         yield from self._answers_in_words()
@@ -230,9 +235,10 @@ class Guarantee:
                 "would, and of a load they tell as much as the one that it moves most."
             )
         if policy.domain.finer > 1:
+            fine = power_text(policy.domain.resolution, policy.domain.unit)
             yield (
-                f"Answers lie on a grid of {power_text(policy.domain.resolution)}, finer than that "
-                "of the readings: they are as private, but another mechanism that keeps the same "
+                f"Answers lie on a grid of {fine}, finer than that of the readings: they are as "
+                "private, but another mechanism that keeps the same "
                 "promise might serve a reader better."
             )
         if policy.fill_limit:
@@ -255,7 +261,7 @@ def _widest(policy: Policy) -> Decimal:
 
 
 def _of_groups(policy: GroupPolicy) -> Iterator[str]:
-    pane, widest = time_text(policy.interval), power_text(policy.widest)
+    pane, widest = time_text(policy.interval), power_text(policy.widest, policy.domain.unit)
     yield (
         "That is said of each home of a group, to someone who knows all its other homes exactly: "
         f"the group's reading is the sum of its homes' averages over {pane}. What several "

@@ -13,6 +13,7 @@ from meteragent.privacy.exact import epsilon_at
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import About
 from meteragent.privacy.terms import JOINT
+from meteragent.privacy.units import LITRE_AN_HOUR, WATT
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
@@ -54,6 +55,21 @@ EVERYDAY = (
         ((1, Load(200, DAY)), (1, Load(200, 6 * HOUR)), (1, _OVEN), (4, _KETTLE)),
     ),
 )
+
+OF_FLOWS = (
+    Everyday("toilet flush", "6 l in a minute", ((1, Load(360, MINUTE)),)),
+    Everyday("shower", "9 l/min for 8 min", ((1, Load(540, 8 * MINUTE)),)),
+    Everyday("bath", "12 l/min for 12 min", ((1, Load(720, 12 * MINUTE)),)),
+    Everyday("garden hose", "15 l/min for half an hour", ((1, Load(900, 30 * MINUTE)),)),
+    Everyday("gas hob", "150 l/h of gas for half an hour", ((1, Load(150, 30 * MINUTE)),)),
+    Everyday("gas boiler", "2 m3/h of gas for 3 h", ((1, Load(2000, 3 * HOUR)),)),
+)
+"""Of water and of gas."""
+
+
+def everyday(policy: Policy) -> tuple[Everyday, ...]:
+    """What can be told from what a policy is about; of reactive power none is known."""
+    return {WATT: EVERYDAY, LITRE_AN_HOUR: OF_FLOWS}.get(policy.domain.unit, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +143,7 @@ def told_better(policy: Policy) -> list[str]:
     share, held = 2 / (len(policy.questions) + 1), policy.fewest_slots
     return [
         load.name
-        for load in EVERYDAY
+        for load in everyday(policy)
         if sum(often * _together(part, policy, held, 0) for often, part in load.parts)
         > share
         * sum(often * sum(_alone(part, policy, held, 0).values()) for often, part in load.parts)

@@ -6,11 +6,14 @@ from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from math import exp, log
 
 from meteragent.privacy.calendar import AnyWindows, CalendarWindows
-from meteragent.privacy.units import format_duration, format_watts
+from meteragent.privacy.units import LITRE_AN_HOUR, VAR, WATT, format_duration, format_watts
 
 NO_BOUND = log(1e6)
 """Odds beyond a million to one bound nothing that people would call a doubt."""
 DAY = 86_400_000
+IN_WORDS = {WATT: ("watt", "watts"), VAR: ("var", "var")}
+IN_WORDS[LITRE_AN_HOUR] = ("litre an hour", "litres an hour")
+"""What is said of one of a base unit, and of several."""
 
 
 def protects(log_odds: float) -> bool:
@@ -35,9 +38,9 @@ def share_text(share: float) -> str:
     return f"{(Decimal(share) * 100).quantize(Decimal('0.1'), ROUND_CEILING).normalize():f} %"
 
 
-def watts_text(watts: float) -> str:
-    """Three digits of a power."""
-    return f"{significant(watts)} W"
+def watts_text(watts: float, unit: str = WATT) -> str:
+    """Three digits of a power, or of what else is measured in this base unit."""
+    return f"{significant(watts)} {unit}"
 
 
 def significant(number: float, rounding: str = ROUND_HALF_EVEN) -> str:
@@ -73,9 +76,9 @@ def span_text(windows: AnyWindows, count: int) -> str:
     return time_text(windows.ahead(count))
 
 
-def power_text(power: Decimal) -> str:
-    """`50 W`, exactly."""
-    return _spaced(format_watts(power))
+def power_text(power: Decimal, unit: str = WATT) -> str:
+    """`50 W`, or what else is measured in this base unit, exactly."""
+    return re.sub(r"(?<=\d)(?=[A-Za-z])", " ", format_watts(power, unit), count=1)
 
 
 def _spaced(text: str) -> str:

@@ -5,7 +5,7 @@ ledger_tables, ledger    accounts, how far each input and output has come: one S
 sink        releases and rejects -> files or standard output
 outputs     where releases go: those of policies, and of each of their tiers
 parquet     releases as a table, once all of them are there
-documents   what cannot be read line by line -> lines
+documents, telegrams    what cannot be read line by line -> lines
 fields, guess    what an input probably says
 steps       how far apart readings are
 totals, progress    what became of readings, and how far a job is

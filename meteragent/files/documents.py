@@ -2,7 +2,8 @@
 
 An array of JSON becomes a line for each of its objects, as they are. NEM12 (AEMO) and ESPI (Green
 Button) become canonical blocks in watts: energy by the length of its interval, as a ratio of
-integers. What is no consumption of active energy is left out, and counted.
+integers. What is no consumption of active energy is left out, and counted. Telegrams of a P1 port
+become a line each, as their parser calls what they say.
 """
 
 import csv
@@ -35,6 +36,8 @@ class Converter:
         self._content = content
         self.left_out = 0
         """Channels that are no consumption."""
+        self.damaged = 0
+        """Telegrams that are not whole."""
 
     def lines(self) -> Lines:
         """Each is a document of its own. InputDamaged: it is none that is known."""
@@ -46,9 +49,10 @@ class Converter:
         if begin.startswith(b"<"):
             return self._espi()
         if begin.startswith(b"/"):
-            instead = "let dsmr-parser read it, and write each telegram as a line of JSON"
-            raise self._damaged("is a DSMR telegram, which is not read here", instead)
-        raise self._damaged("is no array, no NEM12 and no ESPI", "see meteragent inspect")
+            return self._telegrams()
+        raise self._damaged(
+            "is no array, no NEM12, no ESPI and no telegram", "see meteragent inspect"
+        )
 
     def _damaged(self, problem: str, instead: str) -> InputDamaged:
         return InputDamaged(self._name, 1, problem, instead)
@@ -62,6 +66,16 @@ class Converter:
             if not isinstance(one, dict):
                 raise self._damaged("holds what is no object", "write an array of objects")
             yield one
+
+    def _telegrams(self) -> Lines:
+        try:
+            from meteragent.files.telegrams import Telegrams  # noqa: PLC0415 - an extra
+        except ImportError:
+            instead = "pip install 'meteragent[telegrams]'"
+            raise self._damaged("is a telegram, which dsmr-parser reads", instead) from None
+        found = Telegrams(self._content)
+        yield from found
+        self.damaged = found.damaged
 
     # NEM12.
 

@@ -6,7 +6,7 @@ from meteragent.errors import InvalidSetting
 from meteragent.formats.csv_header import Columns, Finder
 from meteragent.formats.json_one import BadRecord
 from meteragent.formats.mapping import Meaning
-from meteragent.formats.quantity import Quantity, unit_in, unit_of
+from meteragent.formats.quantity import UNITS, Quantity, unit_in, unit_of
 from meteragent.stream.readings import Reason
 
 Column = Callable[[int], list[bytes]]
@@ -55,6 +55,8 @@ def refuse_another_unit(name: str, quantity: Quantity) -> None:
     """Refuse values whose own name says that they are in another unit than is set."""
     said = unit_in(name)
     if said is not None and said != quantity.unit:
-        energy = ', with kind = "energy" where each is that of its interval' * said.endswith("h")
+        energy = ', with kind = "energy" where each is that of its interval' * (
+            said in UNITS["energy"]
+        )
         problem = f"is {quantity.unit}, but {name!r} says {said}"
         raise InvalidSetting("input.unit", problem, f'write unit = "{said}"{energy}')

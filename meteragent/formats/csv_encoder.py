@@ -58,7 +58,7 @@ class CsvEncoder:
             "window_end": map(str, releases.ends.tolist()),
             "status": repeat("released" if released else "suppressed"),
             "withheld": repeat(kind.withheld),
-            "unit": repeat("W"),
+            "unit": repeat(policy.domain.unit),
             "policy": repeat(policy.id),
         }
         cells |= zip(["homes"], homes_of(releases), strict=False)

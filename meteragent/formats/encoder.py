@@ -93,7 +93,7 @@ class _Form:
             "status": "released" if kind.released else "suppressed",
             "values": holes,
             "unbiased": holes,
-            "unit": "W",
+            "unit": self._policy.domain.unit,
             "policy": self._policy.id,
             **tier_of(self._policy),
             "epsilon": {c.name: c.epsilon for c in kind.paid(self._policy)},

@@ -16,6 +16,7 @@ from meteragent.privacy.policy import POLICY_SCHEMA, RELEASE_SCHEMA, Policy
 from meteragent.privacy.query import NAMED
 from meteragent.privacy.registers import PATTERN
 from meteragent.privacy.terms import JOINT
+from meteragent.privacy.units import BASE, WATT
 from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Withheld
 
@@ -51,6 +52,10 @@ _ANSWERS: Schema = {
     "propertyNames": _QUERY,
     "additionalProperties": {"anyOf": [_WATTS, _SLOTS]},
 }
+_UNIT = {
+    "enum": [*BASE.values()],
+    "description": "Of all answers: watts, or what else the policy is about.",
+}
 
 
 _LENGTHS = ("size_ms", "hop_ms")
@@ -64,6 +69,11 @@ _SELDOM: Schema = {
     "readings": {"enum": ["exact", "none"], "description": "If absent: in classes."},
     "resolution": _POSITIVE
     | {"description": "The grid of answers, in watts, where it is finer than step."},
+    "unit": {
+        "enum": [one for one in BASE.values() if one != WATT],
+        "description": "What the policy is about, where it is no power: all that is in watts, or "
+        "per watt, is in this unit, or per this unit.",
+    },
     "noise": {
         "const": JOINT,
         "description": "One draw is for all answers of a window, and epsilon_per_watt is what "
@@ -163,7 +173,7 @@ def release_schema() -> Schema:
             "queries where one is known: the best single answers."
         },
         "unbiased": _ANSWERS | {"description": "Right on average: for sums and long-run means."},
-        "unit": {"const": "W"},
+        "unit": _UNIT,
         "policy": _POLICY_ID,
         "tier": _TIER,
         "epsilon": {

@@ -4,13 +4,14 @@ It leans on narwhals, which speaks to each of them in its own words and imports 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from meteragent.config.zones import zone
 from meteragent.errors import InvalidSetting
+from meteragent.formats.mapping import Meaning
 from meteragent.formats.release_columns import CellKind
 from meteragent.formats.times import TimeFormat, zone_of
 from meteragent.library.outcome import Column
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 _DATES = (nw.Datetime, nw.Date)
-_LARGEST = np.finfo(np.float64).max
-_FACTORS = {"W": 1.0, "kW": 1000.0}
 _SECONDS = {"unix": 1000, "unix_ms": 1}
 
 
@@ -43,15 +42,14 @@ class Where:
     value: str = "value"
     meter_id: str | None = None
     """The meter of all rows, if no column names it."""
-    unit: str = "W"
+    meaning: Meaning = field(default_factory=Meaning)
+    """What the values are, and whether times are of the end of their intervals."""
     time_format: str | None = None
     """Of times that are text or numbers."""
     timezone: str = "UTC"
     """Of times that do not say theirs."""
 
     def __post_init__(self) -> None:
-        if self.unit not in _FACTORS:
-            raise InvalidSetting("unit", "is no unit of power", 'write "W" or "kW"')
         if self.time_format not in {None, "iso", *_SECONDS} and "%" not in str(self.time_format):
             problem, instead = "is no format of times", 'write iso, unix, unix_ms or "%d/%m/%Y …"'
             raise InvalidSetting("time_format", problem, instead)
@@ -74,7 +72,9 @@ class Where:
     def cells(self, frame: "nw.DataFrame[Any]") -> Cells:
         """What the frame says, row by row."""
         self.refuse_missing(frame.columns)
-        return Cells(*self._meters(frame), self._times(frame), self._watts(frame))
+        times, earlier = self._times(frame), self.meaning.earlier
+        begun = times if not earlier else np.where(times == NO_TIME, NO_TIME, times - earlier)
+        return Cells(*self._meters(frame), begun, self._watts(frame))
 
     def _meters(self, frame: "nw.DataFrame[Any]") -> tuple[list[str], Integers]:
         """The ids there are, and which of them each row's is."""
@@ -94,11 +94,9 @@ class Where:
         if not (column.dtype.is_numeric() or column.dtype == nw.Unknown):
             raise InvalidSetting("value", "holds no numbers", "make its column one of floats")
         values = column.cast(nw.Float64()).to_numpy().astype(np.float64, copy=False)
-        if self.unit == "W":
-            return values
-        with np.errstate(over="ignore"):  # what is no float any more becomes the largest one
-            scaled = values * _FACTORS[self.unit]
-        return np.where(np.isfinite(values), np.clip(scaled, -_LARGEST, _LARGEST), values)
+        known = np.isfinite(values)
+        watts = self.meaning.quantity.watts(np.where(known, values, np.nan))
+        return np.where(known, watts, values)
 
     def _times(self, frame: "nw.DataFrame[Any]") -> Integers:
         column = frame[self.time]

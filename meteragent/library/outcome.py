@@ -62,7 +62,7 @@ def _cells(kinds: dict[str, CellKind], releases: Releases) -> dict[str, Column]:
         "window_end": releases.ends,
         "status": np.where(answered, _text("released", many), _text("suppressed", many)),
         "withheld": np.array([str(why) or None for why in releases.withheld], dtype=np.object_),
-        "unit": _text("W", many),
+        "unit": _text(policy.domain.unit, many),
         "policy": _text(policy.id, many),
         "slots": np.broadcast_to(np.asarray(releases.slots, dtype=np.int64), many),
     }

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import narwhals as nw
 
 from meteragent.errors import FileRefused
+from meteragent.formats.mapping import Stamp
+from meteragent.formats.quantity import Kind
 from meteragent.formats.release_columns import CellKind
 from meteragent.library.frames import Where, frame_of
 from meteragent.library.outcome import Column, table
@@ -39,7 +41,9 @@ def protect_parquet(
     time: str = "ts",
     value: str = "value",
     meter_id: str | None = None,
-    unit: str = "W",
+    kind: Kind = "power",
+    unit: str | None = None,
+    stamp: Stamp = "start",
     time_format: str | None = None,
     timezone: str = "UTC",
     by_meter: bool = False,
@@ -50,12 +54,13 @@ def protect_parquet(
     other. `target` is there when all of it is, and paid for; until then it is `target.part`. What
     else is said of arguments, `protect` says. It needs `meteragent[parquet]`.
     """
-    where = Where(meter, time, value, meter_id, unit, time_format, timezone)
-    target = Path(target)
+    meaning = plan.meaning(kind, unit, stamp)
+    where = Where(meter, time, value, meter_id, meaning, time_format, timezone)
+    target, counts = Path(target), kind == "register"
     part = target.with_name(f"{target.name}.part")
     if target.exists():
         raise FileRefused(str(target), "is there already", "name a new file, or remove it")
-    with Session(plan, key, ledger, by_meter=by_meter) as session:
+    with Session(plan, key, ledger, by_meter=by_meter, counts=counts) as session:
         if part.exists() and session.paid_for(target):
             problem = "holds what an earlier run has released and paid for"
             raise FileRefused(str(part), problem, f"rename it to {target.name}")

@@ -1,16 +1,20 @@
 """What is released, chosen in Python: a preset, or settings one by one."""
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from meteragent.commands.explain import explanations, text
 from meteragent.config import Config, from_document, keyfile, load
 from meteragent.config.secretfile import SecretFile
 from meteragent.errors import ConfigRefused, InvalidSetting
 from meteragent.explain.document import Explanation
+from meteragent.formats.mapping import Meaning, Stamp
+from meteragent.formats.quantity import MEASURED, UNITS, Kind, Quantity, refuse_other_units
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.units import BASE, Measured
 
 WIDTH = 100
 KeyLike = NoiseKey | str | Path | None
@@ -40,6 +44,22 @@ class PolicyPlan:
         """What it protects, what it costs and what it is good for."""
         return Explained(tuple(explanations(self.config)))
 
+    def meaning(self, kind: Kind, unit: str | None, stamp: Stamp) -> Meaning:
+        """What numbers of a frame mean. InvalidSetting: they cannot mean that."""
+        _refuse_unknown("kind", kind, UNITS)
+        _refuse_unknown("stamp", stamp, get_args(Stamp))
+        tables = self.config.policy
+        intervals = {one.interval for one in tables}
+        at_end = stamp == "end" or kind == "register"
+        if len(intervals) > 1 and (at_end or kind == "energy"):
+            name = "stamp" if kind == "power" else "kind"
+            problem = "needs to know the interval, and policies have several"
+            raise InvalidSetting(name, problem, "protect with one after the other")
+        interval = min(intervals)
+        quantity = Quantity(kind, unit or _usual(kind, tables[0].quantity), interval)
+        refuse_other_units(quantity.unit, {one.name: one.quantity for one in tables})
+        return Meaning(quantity, interval, interval if at_end else 0)
+
     def noise_key(self, key: KeyLike) -> NoiseKey:
         """The secret that noise is derived from. KeyRefused: there is none, or others read it."""
         if key is None:
@@ -64,7 +84,9 @@ def policy(preset: str | None = None, /, **settings: Any) -> PolicyPlan:  # noqa
     ConfigRefused: what is wrong with it, all at once.
     """
     chosen = {} if preset is None else {"preset": preset}
-    document = {"policy": [{"name": preset or "policy", **chosen, **settings}]}
+    document: dict[str, Any] = {"policy": [{"name": preset or "policy", **chosen, **settings}]}
+    if settings.get("quantity") in BASE:
+        document["input"] = {"unit": BASE[settings["quantity"]]}
     try:
         config = from_document(document, Path(), {})
         config.refuse_tiers("by the library")
@@ -87,6 +109,19 @@ def policies(file: str | Path) -> PolicyPlan:
 def create_key(path: str | Path) -> None:
     """Make a new noise key, for its owner alone. KeyRefused: there is a file already."""
     keyfile.create(Path(path))
+
+
+def _refuse_unknown(name: str, said: str, known: Collection[str]) -> None:
+    if said not in known:
+        instead = " or ".join(f'"{one}"' for one in known)
+        raise InvalidSetting(name, "is none", f"write {instead}")
+
+
+def _usual(kind: Kind, quantity: Measured) -> str:
+    """The unit of numbers that do not say theirs."""
+    return next(
+        unit for unit, ratio in UNITS[kind].items() if ratio == 1 and MEASURED[unit] == quantity
+    )
 
 
 def _as_argument(problem: InvalidSetting) -> InvalidSetting:

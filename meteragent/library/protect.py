@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from meteragent.formats.mapping import Stamp
+from meteragent.formats.quantity import Kind
 from meteragent.library.frames import Where, frame_of, opened
 from meteragent.library.outcome import Column
 from meteragent.library.plan import KeyLike, PolicyPlan
@@ -35,7 +37,9 @@ def protect(
     time: str = "ts",
     value: str = "value",
     meter_id: str | None = None,
-    unit: str = "W",
+    kind: Kind = "power",
+    unit: str | None = None,
+    stamp: Stamp = "start",
     time_format: str | None = None,
     timezone: str = "UTC",
 ) -> Frame:
@@ -45,6 +49,10 @@ def protect(
     accounts: what is spent stays spent, and a window that was decided is not decided again, so
     that a second call with the same rows gives no rows. None forgets it all at the end; that is
     right for trials, and for doing it only once.
+
+    `kind`, `unit` and `stamp` are those of `[input]`: energy of intervals and registers, which
+    count up, become power, and times may be of the end of an interval. By default values are power,
+    in the unit that the policies count in. What a register showed last is kept in the ledger.
 
     `meter`, `time` and `value` name columns; `meter_id` is the meter of all rows where none does.
     Rows are read by their times, in whatever order they stand. Text or numbers need a
@@ -66,9 +74,10 @@ def protect(
     >>> out.select("meter_id", "window_start", "status").rows()[0][::2]
     ('a', 'released')
     """
-    where = Where(meter, time, value, meter_id, unit, time_format, timezone)
+    meaning = plan.meaning(kind, unit, stamp)
+    where = Where(meter, time, value, meter_id, meaning, time_format, timezone)
     given = opened(frame)
-    with Session(plan, key, ledger) as session:
+    with Session(plan, key, ledger, counts=kind == "register") as session:
         parts = [session.feed(where.cells(given), by_time=True), session.end()]
         released = frame_of(_joined(parts), session.kinds, given.implementation).to_native()
         session.commit()

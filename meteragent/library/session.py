@@ -33,12 +33,13 @@ class Session:
         ledger: str | Path | None,
         *,
         by_meter: bool = False,
+        counts: bool = False,
         wall: Callable[[], float] = time.time,
     ) -> None:
         """Open the ledger, or make it; None keeps accounts for this run alone.
 
         `by_meter`: rows come one meter after the other, so that no meter's clock says anything of
-        another's.
+        another's. `counts`: values are what registers show.
         """
         config, self._key = plan.config, plan.noise_key(key)
         longer = NEVER_IDLE if by_meter else 0
@@ -47,7 +48,7 @@ class Session:
             raise InvalidSetting("by_meter", problem, "sort the rows by time, and leave it out")
         self._longer, self._wall, self._policies = longer, wall, config.policies
         self._assigned = [
-            replace(one.with_idle(one.policy.idle + longer), counts=False)
+            replace(one.with_idle(one.policy.idle + longer), counts=counts)
             for one in config.assigned
         ]
         self.kinds: dict[str, CellKind] = columns_of(config.policies)

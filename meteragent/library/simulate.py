@@ -22,6 +22,7 @@ from meteragent.privacy.domain import Watts
 from meteragent.privacy.entropy import KEY_BYTES, NoiseKey
 from meteragent.privacy.exact import NANO
 from meteragent.privacy.policy import Policy
+from meteragent.privacy.units import WATT
 from meteragent.stream.meters import Assigned
 from meteragent.stream.pipeline import Pipeline
 
@@ -85,11 +86,13 @@ class Simulated:
     """How often the best attacker was right; None where there was but one candidate."""
     chance: float
     """The share that guessing would get."""
+    unit: str = WATT
+    """What errors are in."""
 
     def __str__(self) -> str:
         lines = [
-            f"{name}: off by {its.mean:.3g} W on average, by at most {its.nine_of_ten:.3g} W in "
-            "nine of ten windows"
+            f"{name}: off by {its.mean:.3g} {self.unit} on average, by at most "
+            f"{its.nine_of_ten:.3g} {self.unit} in nine of ten windows"
             for name, its in self.errors.items()
         ]
         if self.attack:
@@ -113,7 +116,7 @@ def simulate(
     time: str = "ts",
     value: str = "value",
     meter_id: str | None = None,
-    unit: str = "W",
+    unit: str | None = None,
     time_format: str | None = None,
     timezone: str = "UTC",
 ) -> Simulated:
@@ -138,7 +141,8 @@ def simulate(
     >>> found.attack.attempts, found.chance
     (40, 0.5)
     """
-    where, given = Where(meter, time, value, meter_id, unit, time_format, timezone), opened(frame)
+    meaning, given = plan.meaning("power", unit, "start"), opened(frame)
+    where = Where(meter, time, value, meter_id, meaning, time_format, timezone)
     if len(plan.config.policies) > 1:
         raise InvalidSetting("plan", "has several policies", "simulate one after the other")
     if guess not in {"meter", "window"}:
@@ -155,6 +159,7 @@ def simulate(
         errors=_errors(truth, seen, policy),
         attack=Rate(sum(right for right, _ in guessed), len(guessed)) if guessed else None,
         chance=sum(1 / many for _, many in guessed) / max(1, len(guessed)),
+        unit=policy.domain.unit,
     )
 
 

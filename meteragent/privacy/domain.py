@@ -1,4 +1,4 @@
-"""The grid of a meter: watts <-> levels.
+"""The grid of a meter: watts, or what else is measured, <-> levels.
 
 A reading is known to the mechanism only as its *level*: `minimum + resolution * level`, with
 `level in 0..top`. Readings lie on every `finer`-th level alone, `step` watts apart; answers may
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from meteragent.errors import InvalidSetting
 from meteragent.privacy import native
 from meteragent.privacy.exact import decimal, type_of_decimal
+from meteragent.privacy.units import WATT
 
 ABSENT = -1
 """The level of a slot that holds no reading."""
@@ -44,6 +45,8 @@ class Domain:
     step: Decimal
     resolution: Decimal
     """What one level is: a step, or a whole part of it."""
+    unit: str
+    """What all of them are in: the base unit of what is measured."""
     finer: int = field(init=False)
     """How many levels a step is."""
     top: int = field(init=False)
@@ -59,13 +62,14 @@ class Domain:
         maximum: type_of_decimal,
         step: type_of_decimal,
         resolution: type_of_decimal | None = None,
+        unit: str = WATT,
     ) -> None:
         low = decimal("minimum", minimum, example="0")
         high = decimal("maximum", maximum, example="24000")
         width = decimal("step", step, example="10")
         fine = width if resolution is None else decimal("resolution", resolution, example="0.1")
-        _refuse_nonsense(low, high, width)
-        _refuse_crooked_levels(high - low, width, fine)
+        _refuse_nonsense(low, high, width, unit)
+        _refuse_crooked_levels(high - low, width, fine, unit)
         top = int((high - low) / fine)
         scale = 10 ** (FINER + max(0, *(_decimals(x) for x in (low, high, width, fine))))
         if max(abs(low), abs(high)) * scale >= EXACT_IN_FLOAT:
@@ -80,6 +84,7 @@ class Domain:
             ("maximum", high),
             ("step", width),
             ("resolution", fine),
+            ("unit", unit),
             ("finer", int(width / fine)),
             ("top", top),
             ("dtype", dtype),
@@ -147,27 +152,30 @@ def held(levels: Levels) -> int:
     return int(np.count_nonzero(levels != ABSENT))
 
 
-def _refuse_nonsense(low: Decimal, high: Decimal, width: Decimal) -> None:
+def _refuse_nonsense(low: Decimal, high: Decimal, width: Decimal, unit: str) -> None:
     if width <= 0:
         raise InvalidSetting("step", "must be positive", 'write for example "10"')
     if low >= high:
         raise InvalidSetting("minimum", "must be below maximum", 'write for example "0"')
     if (high - low) % width:
         raise InvalidSetting(
-            "step", f"does not divide the range of {high - low} W", 'write for example "10"'
+            "step", f"does not divide the range of {high - low} {unit}", 'write for example "10"'
         )
 
 
-def _refuse_crooked_levels(span: Decimal, width: Decimal, fine: Decimal) -> None:
+def _refuse_crooked_levels(span: Decimal, width: Decimal, fine: Decimal, unit: str) -> None:
     """A coarser grid would break the promise: what moves by less than a level moves it by more."""
     instead = f'leave it out, or write a whole part of {width}, for example "{width / 10:f}"'
     if fine <= 0:
         raise InvalidSetting("resolution", "must be positive", instead)
     if fine > width:
-        problem = f"is coarser than the step of {width} W, so that answers could move farther than"
+        problem = (
+            f"is coarser than the step of {width} {unit}, so that answers could move farther than"
+        )
         raise InvalidSetting("resolution", f"{problem} the readings do", instead)
     if width % fine:
-        raise InvalidSetting("resolution", f"is no whole part of the step of {width} W", instead)
+        problem = f"is no whole part of the step of {width} {unit}"
+        raise InvalidSetting("resolution", problem, instead)
     if span / fine > MOST_LEVELS:
         name = "step" if fine == width else "resolution"
         raise InvalidSetting(name, f"makes more than {MOST_LEVELS} levels", f"use a larger {name}")

@@ -28,6 +28,7 @@ from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import NAMED
 from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT
+from meteragent.privacy.units import WATT
 from meteragent.privacy.windows import Windows
 
 
@@ -69,9 +70,9 @@ class GroupPolicy(Policy):
             raise InvalidSetting("min_homes", "is below one", "write for example 10")
         for name, low in (("minimum", self.domain.minimum), ("home_minimum", self.homes.minimum)):
             if low % self.domain.resolution:
-                fine = f"{self.domain.resolution:f}"
-                problem = f"is no whole number of the steps of {fine} W that sums are made of"
-                raise InvalidSetting(name, problem, f'write for example "-{fine}W"')
+                fine, unit = f"{self.domain.resolution:f}", self.domain.unit
+                problem = f"is no whole number of the steps of {fine} {unit} that sums are made of"
+                raise InvalidSetting(name, problem, f'write for example "-{fine}{unit}"')
         self.home  # noqa: B018 - refuses a domain that no home can have
         if self.layers:
             self._refuse_what_has_no_layers()
@@ -91,13 +92,15 @@ class GroupPolicy(Policy):
             raise InvalidSetting("noise", problem, "leave it out")
         if self.domain.minimum > 0:
             raise InvalidSetting("minimum", "is above 0 W, and layers are not", "leave it out")
+        if self.domain.unit != WATT:
+            raise InvalidSetting("queries", "asks layers of what is no power", "leave them out")
 
     @cached_property
     def home(self) -> Policy:
         """What is taken of each home: the average of each pane, as a policy that asks for that."""
         domain, homes = self.domain, self.homes
         try:
-            own = Domain(homes.minimum, homes.maximum, domain.step, domain.resolution)
+            own = Domain(homes.minimum, homes.maximum, domain.step, domain.resolution, domain.unit)
         except InvalidSetting as error:
             name = error.field if error.field == "step" else f"home_{error.field}"
             raise InvalidSetting(name, error.problem, error.instead) from None

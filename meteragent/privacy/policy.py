@@ -23,6 +23,7 @@ from meteragent.privacy.query import READINGS, About
 from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT, Charge, Terms
 from meteragent.privacy.tier import Tier
+from meteragent.privacy.units import WATT
 from meteragent.privacy.windows import Some, Windows
 from meteragent.privacy.zone import UTC
 
@@ -248,7 +249,7 @@ class Policy:
             "minimum": f"{self.domain.minimum.normalize():f}",
             "maximum": f"{self.domain.maximum.normalize():f}",
             "step": f"{self.domain.step.normalize():f}",
-            **self._resolution(),
+            **self._grid(),
             **({"size_ms": self.size} if self.calendar is None else self.calendar.document()),
             "interval_ms": self.interval,
             **({"hop_ms": self.hop} if self.calendar is None else {}),
@@ -260,9 +261,11 @@ class Policy:
             **({} if self.tier is None else self.tier.defining()),
         }
 
-    def _resolution(self) -> dict[str, str]:
-        fine = self.domain.resolution
-        return {"resolution": f"{fine.normalize():f}"} if self.domain.finer > 1 else {}
+    def _grid(self) -> dict[str, str]:
+        """What is said of the domain where it is not what it mostly is."""
+        domain = self.domain
+        fine = {"resolution": f"{domain.resolution.normalize():f}"} if domain.finer > 1 else {}
+        return fine | ({} if domain.unit == WATT else {"unit": domain.unit})
 
     def _promised(self) -> dict[str, Any]:
         return {

@@ -14,7 +14,7 @@ from meteragent.privacy.question import Question
 from meteragent.privacy.terms import JOINT
 from meteragent.privacy.tier import Tier
 
-_DOMAIN = ("minimum", "maximum", "step", "resolution")
+_DOMAIN = ("minimum", "maximum", "step", "resolution", "unit")
 _TIMES = ("interval", "grace", "idle", "horizon")
 
 

@@ -192,10 +192,13 @@ def _constants(guarantees: list[Guarantee]) -> Iterator[Metric]:
     build.add_metric([], running)
     yield build
     digest = InfoMetricFamily(
-        "meteragent_policy", "The policy's id, as releases name it.", labels=["policy"]
+        "meteragent_policy",
+        "The policy's id, as releases name it, and its unit.",
+        labels=["policy"],
     )
     for guarantee in guarantees:
-        digest.add_metric([guarantee.name], {"digest": guarantee.policy.id})
+        said = {"digest": guarantee.policy.id, "unit": guarantee.policy.domain.unit}
+        digest.add_metric([guarantee.name], said)
     yield digest
     for name, meaning, value in _PER_POLICY:
         family = _by(name, meaning, "policy")
@@ -219,7 +222,7 @@ def _constants(guarantees: list[Guarantee]) -> Iterator[Metric]:
 _PER_POLICY: tuple[tuple[str, str, Callable[[Guarantee], float]], ...] = (
     (
         "policy_radius_watts",
-        "How far apart, in every reading, the worlds are that epsilon speaks of.",
+        "How far apart, in every reading, worlds are that epsilon speaks of; in the policy's unit.",
         lambda g: float(g.radius),
     ),
     (
@@ -269,17 +272,17 @@ _PER_CHARGE: tuple[tuple[str, str, Callable[[Guarantee], Mapping[str, float | De
 _PER_QUERY: tuple[tuple[str, str, Callable[[Guarantee, Answer], float]], ...] = (
     (
         "release_noise_scale_watts",
-        "The watts over which the noise of one output falls to 1/e.",
+        "The watts over which the noise of one output falls to 1/e, or what else the unit is.",
         lambda _, a: a.noise_scale,
     ),
     (
         "release_expected_error_watts",
-        "The mean error of one output, in the middle of the range.",
+        "The mean error of one output, in the middle of the range; in the policy's unit.",
         lambda _, a: a.expected_error.middle,
     ),
     (
         "release_p90_error_watts",
-        "What nine outputs of ten stay within, in the middle of the range.",
+        "What nine outputs of ten stay within, in the middle of the range; in the policy's unit.",
         lambda _, a: a.error_90.middle,
     ),
     (

@@ -107,7 +107,7 @@ def test_what_a_policy_sets_itself_wins(name: str, key: str) -> None:
 
 def test_every_setting_can_be_set_otherwise() -> None:
     together = {"fill", "fill_limit", "timezone"}
-    apart = {"name", "match", "preset", "share", "output", "tier", "pseudonyms"}
+    apart = {"name", "match", "quantity", "preset", "share", "output", "tier", "pseudonyms"}
     assert {*OTHERWISE, *together, *apart} == set(PolicySettings.model_fields)
 
 

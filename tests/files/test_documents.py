@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from meteragent.errors import InputDamaged
 from meteragent.files.documents import Converter
 
 SAMPLES = Path(__file__).parent / "samples"
+TELEGRAMS = (SAMPLES / "dsmr.txt").read_bytes().decode()
 DAY = 1_709_215_200_000  # 2024-03-01 in the time of Australia's market
 HEAD = "100,NEM12,202403021200,MDP1,RETAILER1\n"
 CHANNEL = "200,NMI,E1,1,{suffix},N1,1,{unit},720,\n"
@@ -30,6 +32,56 @@ def converted(content: str) -> tuple[list[dict[str, Any]], int]:
 def nem12(*rows: str, suffix: str = "E1", unit: str = "kWh") -> tuple[list[dict[str, Any]], int]:
     rows = (CHANNEL.format(suffix=suffix, unit=unit).strip(), *rows)
     return converted(HEAD + "\n".join(rows) + "\n900\n")
+
+
+# Telegrams
+
+
+def telegrams(content: str) -> tuple[list[dict[str, Any]], int]:
+    converter = Converter("in", content.encode("latin-1"))
+    lines = [*converter.lines()]
+    return lines, converter.damaged
+
+
+def test_a_telegram_says_what_its_meter_shows_and_both_tariffs_together() -> None:
+    found, damaged = telegrams(TELEGRAMS)
+    assert (len(found), damaged) == (5, 0)
+    assert [one["ELECTRICITY_USED"]["value"] for one in found] == [
+        *(124456.789, 124456.839, 124456.899, 124456.974, 124457.051),
+    ]
+    assert found[0]["P1_MESSAGE_TIMESTAMP"]["value"] == "2024-03-01T00:00:00+00:00"
+    assert found[4]["MBUS_DEVICES"][0]["MBUS_METER_READING"]["value"] == 812.655
+
+
+def test_whatever_ends_its_lines_a_telegram_is_the_same() -> None:
+    assert telegrams(TELEGRAMS.replace("\r\n", "\n")) == telegrams(TELEGRAMS)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_telegram_that_is_not_whole_is_left_out_and_counted(
+    seed: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One character is another, or everything from it on is lost: nothing of it is read."""
+    whole, _ = telegrams(TELEGRAMS)
+    first, *rest = TELEGRAMS.split("!")
+    draw = Random(seed)
+    at = draw.randrange(1, len(first))
+    if seed % 2:
+        changed = first[:at] + chr(ord(first[at]) ^ 1 << draw.randrange(4)) + first[at + 1 :]
+    else:
+        changed = first[:at]
+    found, damaged = telegrams("!".join([changed, *rest]) if seed % 2 else changed)
+    assert found == (whole[1:] if seed % 2 else [])
+    assert damaged >= 1
+    said = capfd.readouterr()
+    assert not said.out + said.err
+
+
+def test_one_without_a_checksum_is_none(capsys: Said, tmp_path: Path) -> None:
+    file = tmp_path / "telegram"
+    file.write_text(TELEGRAMS.partition("!")[0] + "!\r\n")
+    assert main(["convert", str(file)]) == Exit.NOTHING
+    assert "1 telegrams are cut off, or not as their checksum says" in capsys.readouterr().err
 
 
 # NEM12

@@ -76,8 +76,11 @@ CONVERTED = [
     Sample("array.json"),
     Sample("espi.xml"),
     Sample("nem12.csv", "", "30m", MIDNIGHT - 10 * 3_600_000),
+    Sample("dsmr.txt", 'format = "dsmr"'),
 ]
-"""Those that are made lines of before. A telegram is refused: 20 of 21."""
+"""Those that are made lines of before."""
+OF_TELEGRAMS = [Sample("dsmr.txt", 'format = "dsmr-total"', means=[220, 304])]
+"""Their registers show whole watt-hours: 77 of a quarter of an hour are 308 W."""
 MORE = [
     Sample("shelly_em.jsonl", 'format = "shelly-em"'),
     Sample("tasmota_total.jsonl", 'format = "tasmota-total"\n' + ONE + PARIS),
@@ -127,7 +130,7 @@ def test_a_sample_is_released_as_it_is(directory: Path, sample: Sample) -> None:
     assert released(Path("out")) == list(zip(starts, sample.means, strict=True))
 
 
-@pytest.mark.parametrize("sample", CONVERTED, ids=lambda sample: sample.file)
+@pytest.mark.parametrize("sample", CONVERTED + OF_TELEGRAMS, ids=lambda sample: sample.file)
 def test_a_document_is_released_as_it_is_once_it_is_converted(
     directory: Path, capsys: Said, sample: Sample
 ) -> None:
@@ -141,8 +144,8 @@ def test_a_document_is_released_as_it_is_once_it_is_converted(
     assert released(Path("out"))[:2] == list(zip(starts, sample.means, strict=True))
 
 
-def test_twenty_of_the_shapes_that_were_tried_first_are_right() -> None:
-    assert len(OF_FINDINGS) + len(CONVERTED) == 20
+def test_all_shapes_that_were_tried_first_are_right() -> None:
+    assert len(OF_FINDINGS) + len(CONVERTED) == 21
 
 
 @pytest.mark.parametrize(
@@ -166,13 +169,9 @@ def test_a_document_is_refused_with_the_way_out(
     assert said in capsys.readouterr().err
 
 
-def test_a_telegram_is_refused_by_name(capsys: Said) -> None:
-    assert main(["convert", str(SAMPLES / "dsmr.txt")]) == Exit.DATA
-    assert "is a DSMR telegram, which is not read here; let dsmr-parser" in capsys.readouterr().err
-
-
 def test_every_recipe_has_its_sample() -> None:
-    named = {s.mapping.split('"')[1] for s in OF_FINDINGS + MORE if s.mapping.startswith("format")}
+    every = OF_FINDINGS + CONVERTED + MORE + OF_TELEGRAMS
+    named = {s.mapping.split('"')[1] for s in every if s.mapping.startswith("format")}
     assert named == recipes().keys()
 
 
@@ -213,7 +212,11 @@ def test_how_the_input_is_written_is_said_once(directory: Path, capsys: Said) ->
     [
         ('format = "x"', "input.format: is no known format; write one of "),
         ('unit = "kWh"', 'input.unit: is no unit of power; write kind = "energy", or one of W'),
-        ('unit = "m3"', "input.unit: is not one of them"),
+        ('unit = "gal"', "input.unit: is not one of them"),
+        (
+            'kind = "energy"\nunit = "m3"',
+            "input.unit: is m3, and household is about power, in W; write one of W, kW, MW, mWh",
+        ),
         ('value = "used_kwh"', "input.value: says kWh, and unit is W"),
         ('kind = "energy"\nunit = "Wh"\ninterval = "5m"', "input.interval: is not the interval of"),
         ('absent = ["x"]', "input.quality: is missing"),

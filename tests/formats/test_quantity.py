@@ -63,12 +63,47 @@ def test_power_is_scaled_and_never_infinite() -> None:
     assert np.isfinite(Quantity("power", "MW").watts(values)).tolist() == [True, False, True]
 
 
+def test_units_are_as_large_as_everybody_says() -> None:
+    assert UNITS["power"] == {
+        "W": 1,
+        "kW": 1000,
+        "MW": 10**6,
+        "var": 1,
+        "kvar": 1000,
+        "Mvar": 10**6,
+        "l/h": 1,
+        "l/min": 60,
+        "l/s": 3600,
+        "m3/h": 1000,
+    }
+    assert UNITS["energy"] == UNITS["register"]
+    assert UNITS["energy"] == {
+        "mWh": Fraction(1, 1000),
+        "Wh": 1,
+        "kWh": 1000,
+        "MWh": 10**6,
+        "varh": 1,
+        "kvarh": 1000,
+        "Mvarh": 10**6,
+        "l": 1,
+        "m3": 1000,
+    }
+
+
+def _called(kind: str) -> str:
+    return "energy" if kind == "register" else kind
+
+
 @pytest.mark.parametrize(
     ("kind", "unit", "instead"),
-    [("power", "kWh", 'kind = "energy"'), ("energy", "W", 'kind = "power"'), ("power", "x", "W")],
+    [
+        *(("power", "kWh", 'kind = "energy"'), ("energy", "W", 'kind = "power"')),
+        *(("power", "m3", 'kind = "energy", or one of l/h, '), ("energy", "var", 'kind = "power"')),
+        *(("power", "x", "W"), ("register", "l/s", 'kind = "power", or one of l, m3 here')),
+    ],
 )
 def test_a_unit_of_another_kind_is_refused(kind: str, unit: str, instead: str) -> None:
-    with pytest.raises(InvalidSetting, match=f"unit: is no unit of {kind}; .*{instead}"):
+    with pytest.raises(InvalidSetting, match=f"unit: is no unit of {_called(kind)}; .*{instead}"):
         Quantity(kind, unit)  # type: ignore[arg-type]
 
 
@@ -77,7 +112,9 @@ def test_a_unit_of_another_kind_is_refused(kind: str, unit: str, instead: str) -
     [
         *((unit, unit) for unit in get_args(UnitName)),
         *(("watts", "W"), (" [kWh] ", "kWh"), ("KWH", "kWh"), ("mwh", "MWh"), ("kw", "kW")),
-        *(("", None), ("m3", None), ("var", None), ("°C", None), ("A", None)),
+        *(("L", "l"), ("litres", "l"), ("m³", "m3"), ("M3/h", "m3/h"), ("L/min", "l/min")),
+        *(("VARh", "varh"), ("kVAr", "kvar"), ("MVAR", "Mvar"), ("Mvarh", "Mvarh")),
+        *(("", None), ("ft3", None), ("VA", None), ("°C", None), ("A", None), ("l3", None)),
         ("0.0.2.4.1.1.12.0.0.0.0.0.0.0.0.3.72.0", "kWh"),
         ("0.0.2.4.19.1.12.0.0.0.0.0.0.0.0.3.72.0", None),  # delivered
         ("0.0.0.1.1.1.12.0.0.0.0.0.0.0.0.3.72.0", None),  # a register
@@ -92,6 +129,13 @@ def test_a_unit_is_known_by_its_spellings(text: str, unit: str | None) -> None:
     [
         *(("KWH/hh (per half hour)", "kWh"), ("consumo_kWh", "kWh"), ("active_power_w", "W")),
         *(("value", None), ("window", None), ("Watts", None), ("W", "W"), ("Power (kW)", "kW")),
+        *(
+            ("gas_m3", "m3"),
+            ("flow (l/min)", "l/min"),
+            ("q_kvarh", "kvarh"),
+            ("Volume m³/h", "m3/h"),
+        ),
+        *(("power_l1", None), ("level", None), ("variant", None), ("dm3", None)),
     ],
 )
 def test_a_name_may_say_its_unit(name: str, unit: str | None) -> None:

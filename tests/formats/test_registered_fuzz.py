@@ -159,19 +159,31 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize("written", EXPECTED)
-def test_every_message_gets_a_verdict(
-    written: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+def verdicts(
+    written: str,
+    seed: int,
+    messages: int,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     with caplog.at_level(logging.DEBUG):
-        found = judged(written, 1, MESSAGES)
+        found = judged(written, seed, messages)
     assert EXPECTED[written] <= found.keys()
     said = capfd.readouterr()
     assert WORD not in caplog.text + said.out + said.err
 
 
+@pytest.mark.parametrize("written", EXPECTED)
+def test_every_message_gets_a_verdict(
+    written: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    verdicts(written, 1, MESSAGES, caplog, capfd)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("written", EXPECTED)
-def test_every_one_of_a_million_messages_gets_a_verdict(written: str) -> None:
-    assert EXPECTED[written] <= judged(written, 2, SLOW_MESSAGES).keys()
+def test_every_one_of_a_million_messages_gets_a_verdict(
+    written: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    verdicts(written, 2, SLOW_MESSAGES, caplog, capfd)

@@ -13,7 +13,7 @@ from tests.gateway.world import World
 if TYPE_CHECKING:
     from pathlib import Path
 
-STORIES, LONG = 30, 1000
+STORIES, LONG, PARTS = 30, 1000, 10
 LOSSES = 12
 
 
@@ -50,6 +50,8 @@ def test_a_disk_that_does_not_sync_is_found_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_is_lost_nor_released_twice_in_many_stories(tmp_path: Path) -> None:
-    for seed in range(STORIES, LONG):
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_is_lost_nor_released_twice_in_many_stories(tmp_path: Path, part: int) -> None:
+    for seed in range(STORIES + part, LONG, PARTS):
         play(tmp_path, seed)

@@ -6,7 +6,18 @@ from hypothesis import strategies as st
 
 from meteragent.errors import InvalidSetting
 from meteragent.privacy.exact import decimal
-from meteragent.privacy.units import duration, format_duration, format_watts, watts, whole
+from meteragent.privacy.units import (
+    BASE,
+    LITRE_AN_HOUR,
+    SIZES,
+    VAR,
+    Measured,
+    duration,
+    format_duration,
+    format_watts,
+    watts,
+    whole,
+)
 
 HOUR = 3_600_000
 
@@ -123,6 +134,31 @@ def test_what_is_no_power_is_refused(value: str) -> None:
 )
 def test_a_written_power_reads_back(power: Decimal) -> None:
     assert watts("maximum", format_watts(power)) == power
+    for base in BASE.values():
+        assert watts("maximum", format_watts(power, base), base) == power
+
+
+@pytest.mark.parametrize(
+    ("value", "base", "amount"),
+    [
+        *(("3m3/h", LITRE_AN_HOUR, 3000), ("0.5 m3/h", LITRE_AN_HOUR, 500), ("7", VAR, 7)),
+        *(("-5kvar", VAR, -5000), ("1Mvar", VAR, 10**6), ("10l/h", LITRE_AN_HOUR, 10)),
+    ],
+)
+def test_what_is_no_power_is_read_in_its_own_units(value: str, base: str, amount: int) -> None:
+    assert watts("radius", value, base) == amount
+
+
+@given(st.sampled_from(sorted(SIZES)), st.sampled_from(sorted(SIZES)), st.data())
+def test_no_unit_is_taken_for_one_of_another_quantity(
+    ours: Measured, theirs: Measured, data: st.DataObject
+) -> None:
+    unit = data.draw(st.sampled_from([*SIZES[theirs]]))
+    if ours == theirs:
+        assert watts("radius", f"2{unit}", BASE[ours]) == 2 * SIZES[ours][unit]
+    else:
+        with pytest.raises(InvalidSetting, match=r"^radius: is not a "):
+            watts("radius", f"2{unit}", BASE[ours])
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ function _shtab_meteragent_using
 end
 
 set -g _shtab_meteragent_commands check explain explore init key 'key create' 'key adopt' run gateway sanitize convert inspect topics 'topics create' 'topics members' ledger 'ledger migrate' 'ledger accept-loss' 'ledger show' 'ledger top' 'ledger totals' config 'config reference' completion schema
-set -g _shtab_meteragent_opts_with_value --absent --account-column --at-end --bootstrap --budget --config --count --decimal --delay --delimiter --epsilon --fill --fill-limit --format --grace --groups --hop --horizon --idle --input-format --interval --key-file --kind --ledger --maximum --meter --meter-column --min-coverage --minimum --name --noise --offset --on-exhausted --output --partitions --policy --presence --preset --quality-column --query --radius --readings --rejected --rejects --replication --resolution --skip-lines --stamp --step --tier --time-column --time-format --timezone --unit --unit-column --value-column --window -c -o
+set -g _shtab_meteragent_opts_with_value --absent --account-column --at-end --bootstrap --budget --config --count --decimal --delay --delimiter --epsilon --fill --fill-limit --format --grace --groups --hop --horizon --idle --input-format --interval --key-file --kind --ledger --maximum --meter --meter-column --min-coverage --minimum --name --noise --offset --on-exhausted --output --partitions --policy --presence --preset --quality-column --quantity --query --radius --readings --rejected --rejects --replication --resolution --skip-lines --stamp --step --tier --time-column --time-format --timezone --unit --unit-column --value-column --window -c -o
 
 complete -c meteragent -e
 complete -c meteragent -f
@@ -72,6 +72,7 @@ complete -c meteragent -n '_shtab_meteragent_using explain' -l groups -xka "(__f
 complete -c meteragent -n '_shtab_meteragent_using explain' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'
 complete -c meteragent -n '_shtab_meteragent_using explain' -l query -x -d 'avg, min, median, p95 …; may be repeated'
 complete -c meteragent -n '_shtab_meteragent_using explain' -l preset -xka "tv-content appliances presence bill" -d 'what to hide: sets whatever is not set here'
+complete -c meteragent -n '_shtab_meteragent_using explain' -l quantity -xka "power reactive flow" -d 'what is measured: by default power'
 complete -c meteragent -n '_shtab_meteragent_using explain' -l window -x -d 'length of a window; or day, week, month'
 complete -c meteragent -n '_shtab_meteragent_using explain' -l interval -x -d 'distance between two readings'
 complete -c meteragent -n '_shtab_meteragent_using explain' -l hop -x -d 'distance between the starts of two windows'
@@ -102,6 +103,7 @@ complete -c meteragent -n '_shtab_meteragent_using explore' -l policy -x -d 'of 
 complete -c meteragent -n '_shtab_meteragent_using explore' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'
 complete -c meteragent -n '_shtab_meteragent_using explore' -l query -x -d 'avg, min, median, p95 …; may be repeated'
 complete -c meteragent -n '_shtab_meteragent_using explore' -l preset -xka "tv-content appliances presence bill" -d 'what to hide: sets whatever is not set here'
+complete -c meteragent -n '_shtab_meteragent_using explore' -l quantity -xka "power reactive flow" -d 'what is measured: by default power'
 complete -c meteragent -n '_shtab_meteragent_using explore' -l window -x -d 'length of a window; or day, week, month'
 complete -c meteragent -n '_shtab_meteragent_using explore' -l interval -x -d 'distance between two readings'
 complete -c meteragent -n '_shtab_meteragent_using explore' -l hop -x -d 'distance between the starts of two windows'
@@ -167,6 +169,7 @@ complete -c meteragent -n '_shtab_meteragent_using sanitize' -l normalise-ids -d
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l query -x -d 'avg, min, median, p95 …; may be repeated'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l preset -xka "tv-content appliances presence bill" -d 'what to hide: sets whatever is not set here'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l quantity -xka "power reactive flow" -d 'what is measured: by default power'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l window -x -d 'length of a window; or day, week, month'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l interval -x -d 'distance between two readings'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l hop -x -d 'distance between the starts of two windows'
@@ -202,7 +205,7 @@ complete -c meteragent -n '_shtab_meteragent_using sanitize' -l rejected -x -d '
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l unit-column -x -d 'must agree with --unit; by default unit'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l time-format -x -d 'auto (default), iso, unix, unix_ms, or such as "%d/%m/%Y %H:%M:%S"'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l kind -xka "power energy register" -d 'what values are'
-complete -c meteragent -n '_shtab_meteragent_using sanitize' -l unit -xka "W kW MW mWh Wh kWh MWh" -d 'of values; by default W'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l unit -xka "W kW MW mWh Wh kWh MWh var kvar Mvar varh kvarh Mvarh l/h l/min l/s m3/h l m3" -d 'of values; by default W, var or l/h'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l stamp -xka "start end" -d 'what times are of'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l decimal -xka "point comma" -d 'of values: 1,234.5 (by default) or 1.234,5'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l delimiter -x -d 'by default found in line 1'
