@@ -109,11 +109,15 @@ def _equal(one: dict[str, Any]) -> str:
         f"`{one['preset']}`",
         one["event"],
         f"{100 * one['success']:.1f} %",
-        f"{one['agent_watts']:.3g}",
-        f"{one['laplace_watts']:.3g}",
+        _watts(one["agent_watts"]),
+        _watts(one["laplace_watts"]),
         f"{one['times']:.3f}",
     )
     return f"| {' | '.join(cells)} |"
+
+
+def _watts(watts: float) -> str:
+    return f"{watts:,.0f}" if watts >= 1000 else f"{watts:.3g}"
 
 
 def _way(way: dict[str, Any]) -> str:
