@@ -36,12 +36,19 @@ def tried(run: Run) -> list[Tried]:
     """All contests under all presets, of homes and of groups."""
     every, found = contests(run), []
     for place, (name, policy) in enumerate(run.each([*policies().items()], "homes")):
-        for number, (contest, pairs) in enumerate(every.pairs.items()):
-            found.append(_apart(name, contest, pairs, policy, run, 100 * place + number))
-        found += _films(name, policy, every, run, place)
+        found += tried_in_home(name, policy, every, run, place)
     for place, (name, policy) in enumerate(run.each([*feeders().items()], "feeders")):
         found += tried_in_feeder(name, policy, every, run, place)
     return found
+
+
+def tried_in_home(
+    name: str, policy: Policy, every: Contests, run: Run, place: int
+) -> Iterator[Tried]:
+    """All contests about one home."""
+    for number, (contest, pairs) in enumerate(every.pairs.items()):
+        yield _apart(name, contest, pairs, policy, run, 100 * place + number)
+    yield from _films(name, policy, every, run, place)
 
 
 def begun(policy: Policy, nth: int) -> int:

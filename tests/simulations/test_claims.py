@@ -18,7 +18,7 @@ from simulations.claims.contests import QUARTER, by_quarters, contests
 from simulations.claims.feeders import Feeder, feeders, tried_in_feeder
 from simulations.claims.fresh import fresh
 from simulations.claims.page import page
-from simulations.claims.tried import FEBRUARY, begun, placed, policies, tried
+from simulations.claims.tried import FEBRUARY, begun, placed, policies, tried, tried_in_home
 from simulations.feeder.releases import of_groups
 from simulations.home.likelihood import Judged, Pair, answers, tell_apart
 from simulations.kit.command import RESULTS, SEED, Run
@@ -53,26 +53,27 @@ def test_thousands_of_trials_agree_for_every_preset_and_contest(tmp_path: Path) 
 def test_a_program_with_too_little_noise_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The releases are those of an eighth of the noise; what is worked out is of all of it."""
+    """The releases are those of a thirtieth of the noise; what is worked out is of all of it."""
 
     def leaky(
         pairs: list[Pair], policy: Policy, key: NoiseKey, draw: np.random.Generator
     ) -> Judged:
-        asked = replace(policy.questions[0], nano=8 * policy.questions[0].nano)
+        asked = replace(policy.questions[0], nano=30 * policy.questions[0].nano)
         return tell_apart(pairs, replace(policy, questions=(asked,)), key, draw)
 
     monkeypatch.setattr(trials, "tell_apart", leaky)
-    found = tried(run(tmp_path))
+    every = contests(run(tmp_path))
+    found = [*tried_in_home("appliances", policies()["appliances"], every, run(tmp_path), 1)]
     assert not all(one.agrees(len(found)) for one in found)
 
 
 def test_a_program_of_groups_with_too_little_noise_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same of a feeder: an eighth of the noise, and one home is told too often."""
+    """The same of a feeder: a thirtieth of the noise, and one home is told too often."""
 
     def leaky(traces: Any, its: Any, policy: Any, key: NoiseKey) -> Any:  # noqa: ANN401 - as that
-        asked = replace(policy.questions[0], nano=8 * policy.questions[0].nano)
+        asked = replace(policy.questions[0], nano=30 * policy.questions[0].nano)
         return of_groups(traces, its, replace(policy, questions=(asked,)), key)
 
     monkeypatch.setattr(groups, "of_groups", leaky)
