@@ -34,7 +34,8 @@ def policies() -> dict[str, Policy]:
 
 def tried(run: Run) -> list[Tried]:
     """All contests under all presets, of homes and of groups."""
-    every, found = contests(run), []
+    every = contests(run)
+    found: list[Tried] = []
     for place, (name, policy) in enumerate(run.each([*policies().items()], "homes")):
         found += tried_in_home(name, policy, every, run, place)
     for place, (name, policy) in enumerate(run.each([*feeders().items()], "feeders")):
