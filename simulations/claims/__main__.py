@@ -9,10 +9,11 @@ of every preset, for one event, on traces that it was not chosen by.
 
 import sys
 
+from simulations.claims.agreement import TOGETHER
 from simulations.claims.fresh import fresh
 from simulations.claims.page import page
 from simulations.claims.picture import picture
-from simulations.claims.tried import TOGETHER, tried
+from simulations.claims.tried import tried
 from simulations.kit.command import Run, main
 
 

@@ -17,6 +17,10 @@ Trials are independent, each with a chance of its own. Their share is as far fro
 divergence of *d* with a chance of at most 2 exp(-*n d*) (Hoeffding, 1963): all contests of this
 table together are wrongly rejected at most once in a thousand times. A *bound* may not be
 exceeded; everything else has to be met from both sides.
+
+Months are those of the calendar, one after the other of a year; films are looked at in February,
+where they weigh most. Of a feeder one home is in question, which releases go through the program of
+groups, and the attacker knows the nine others.
 """
 FRESH = """
 ## On traces that nobody tuned them to

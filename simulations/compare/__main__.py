@@ -11,8 +11,8 @@ for all or with one for each, and by spending that follows the readings.
 import sys
 from typing import Any
 
-from simulations.compare import adaptive
-from simulations.compare.central import ways
+from simulations.compare import adaptive, free
+from simulations.compare.central import homes_for, one_draw, ways
 from simulations.compare.equal import equals
 from simulations.compare.frontier import FEW, LENGTHS, Frontier, frontier, task
 from simulations.compare.page import page
@@ -23,23 +23,30 @@ from simulations.uses.street import street
 
 HOMES = 10
 """Of which every quarter hour of four weeks is released, as spending follows them."""
+FEEDERS = (10, 50, 100, 200, 1000)
 
 
 def simulate(run: Run) -> None:
-    """Frontiers first, then equal success, equal promise, and spending."""
+    """Frontiers first, then equal success, equal promise, spending, and what is free."""
     lengths = dict([*LENGTHS.items()][:1]) if run.quick else LENGTHS
     tasks = {name: task(run, seconds) for name, seconds in lengths.items()}
     found = {
         name: [frontier(run, rival, of) for rival in run.each(rivals(quick=run.quick), name)]
         for name, of in tasks.items()
     }
-    homes = street(run).watts[: 3 if run.quick else HOMES]
+    every, few = street(run).watts, 3 if run.quick else HOMES
+    homes, others = every[:few], every[few:]
     run.results = {
         "source": "recorded" if run.traces else "simulated",
         "frontiers": {name: _document(tasks[name], those) for name, those in found.items()},
         "equal_success": [one.document() for one in equals()],
         "equal_promise": [way.document() for way in ways()],
+        "one_draw": {
+            "homes_for_ten": homes_for(10),
+            "times": {str(size): round(one_draw(size), 3) for size in FEEDERS},
+        },
         "adaptive": {"homes": len(homes), "errors": adaptive.study(run, homes)},
+        "free": free.study(run, homes, others),
     }
     draw_frontiers(run, {name: (tasks[name], frontiers) for name, frontiers in found.items()})
     draw_promise(run, ways(), run.results["adaptive"])

@@ -9,6 +9,7 @@ chance of 1e-6 that the promise does not hold.
 
 import math
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,19 @@ def laplaces(draws: int) -> float:
     t = np.tan(edges)
     inner = -np.expm1(-draws * np.log1p(t**2)) / t**2 * (1 + t**2)
     return float(2 / math.pi * (inner.sum() * (edges[1] - edges[0])))
+
+
+def one_draw(homes: int) -> float:
+    """By how many times one draw for so many homes is nearer than a draw of each, added up.
+
+    At the same promise to each of them: of the same scale, whatever it is.
+    """
+    return laplaces(homes) / laplaces(1)
+
+
+def homes_for(times: float) -> int:
+    """How many homes it takes for one draw to be so many times nearer."""
+    return next(homes for homes in count(1) if one_draw(homes) >= times)
 
 
 def ways() -> list[Way]:

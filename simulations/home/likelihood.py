@@ -15,14 +15,13 @@ from scipy.stats import rankdata
 from meteragent.explain.reader import drawn, log_likelihood
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
-from meteragent.privacy.query import answer
 from simulations.kit.product import release
 from simulations.kit.statistics import Share
 from simulations.kit.traces import Trace
+from simulations.kit.windows import Levels, answered, whole
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Levels = NDArray[np.int64]
 
 
 def answers(trace: Trace, policy: Policy) -> Levels:
@@ -30,11 +29,13 @@ def answers(trace: Trace, policy: Policy) -> Levels:
 
     Precondition: every window holds a reading.
     """
-    before = trace.begin % policy.size // policy.interval
-    after = -(before + len(trace.watts)) % policy.slots
+    end = trace.begin + len(trace.watts) * trace.interval
+    begin, ends = whole(trace.begin, end, policy)
+    before = (trace.begin - begin) // policy.interval
+    after = ends[-1] - before - len(trace.watts)
     padded = np.pad(trace.watts, (before, after), constant_values=np.nan)
-    windows = policy.domain.levels(padded).reshape(-1, policy.slots)
-    return answer(tuple(q.query for q in policy.questions), windows)
+    levels: Levels = answered(padded[np.newaxis], ends, policy)[0]
+    return levels
 
 
 @dataclass(frozen=True, slots=True)

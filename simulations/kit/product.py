@@ -19,6 +19,7 @@ from meteragent.stream.pipeline import Assigned, Pipeline
 from meteragent.stream.readings import Readings
 from meteragent.stream.releases import Releases
 from simulations.kit.traces import DAY, Integers, Trace, Watts
+from simulations.kit.windows import whole
 
 FOR_EVER = 2**45
 """Milliseconds by which no two traces differ."""
@@ -90,26 +91,25 @@ def release(traces: Sequence[Trace], policy: Policy, key: NoiseKey) -> list[Rele
         raise ValueError(message)
     outputs = sum(q.query.outputs(policy.slots) for q in policy.questions)
     released = [_nothing(trace, policy, outputs) for trace in traces]
+    first = [policy.windows.newest(one.begin) for one in released]
     pipeline = Pipeline([Assigned("", "all", policy)], key, max_skew=0, max_meters=len(traces))
     for releases in _steps(pipeline, traces):
-        starts = releases.starts // policy.size
+        windows = policy.windows.newest(releases.starts)
         granted = np.arange(outputs) < _columns(releases)[:, np.newaxis]
         values = np.where(granted, releases.values, np.nan)
         unbiased = np.where(granted, releases.unbiased, np.nan)
-        for row, (meter, start) in enumerate(zip(releases.meters, starts.tolist(), strict=True)):
-            one = released[place[meter]]
-            window = start - one.begin // policy.size
-            one.values[window] = values[row]
-            one.unbiased[window] = unbiased[row]
+        for row, (meter, window) in enumerate(zip(releases.meters, windows.tolist(), strict=True)):
+            at = place[meter]
+            released[at].values[window - first[at]] = values[row]
+            released[at].unbiased[window - first[at]] = unbiased[row]
     return released
 
 
 def _nothing(trace: Trace, policy: Policy, outputs: int) -> Released:
     """Room for every window that a trace touches."""
-    first = trace.begin // policy.size
-    last = (trace.begin + len(trace.watts) * trace.interval - 1) // policy.size
-    values = np.full((last - first + 1, outputs), np.nan)
-    return Released(first * policy.size, values, values.copy())
+    begin, ends = whole(trace.begin, trace.begin + len(trace.watts) * trace.interval, policy)
+    values = np.full((len(ends), outputs), np.nan)
+    return Released(begin, values, values.copy())
 
 
 def _columns(releases: Releases) -> Integers:

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from meteragent.explain.advantage import Named
 from meteragent.explain.reader import drawn
-from meteragent.privacy import query
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
 from simulations.kit.exact import named_of
 from simulations.kit.product import release
 from simulations.kit.statistics import Share
 from simulations.kit.traces import Integers, Trace
+from simulations.kit.windows import answered as window_by_window
+from simulations.kit.windows import whole
 from simulations.tv.attacks import Scores, among, ranks
 from simulations.tv.background import background
 from simulations.tv.likelihood import Habits, Levels, known_home, rates
@@ -78,18 +79,16 @@ class Seen:
 
 def alone(contents: Contents, policy: Policy, key: NoiseKey, repeats: int, rest: float) -> Seen:
     """Contents in homes where everything else draws `rest` watts, which the attacker knows."""
-    begin, placed = _placed(contents, policy, rest)
-    answers = _answers(placed, policy)
+    begin, ends, placed = _placed(contents, policy, rest)
+    answers = _answers(placed, ends, policy)
     released = _released(placed, begin, policy, key, repeats)
-    return Seen(released, answers, _rates(policy, placed), None)
+    return Seen(released, answers, rates(policy, len(ends)), None)
 
 
 def answered(contents: Contents, policy: Policy, rest: float) -> list[Integers]:
     """levels[window, output] of each content, where everything else draws `rest` watts."""
-    _, placed = _placed(contents, policy, rest)
-    answers = _answers(placed, policy).astype(np.int64)
-    outputs = answers.shape[1] * policy.slots // placed.shape[1]
-    return [row.reshape(-1, outputs) for row in answers]
+    _, ends, placed = _placed(contents, policy, rest)
+    return [*window_by_window(placed, ends, policy)]
 
 
 def named_among(contents: Contents, policy: Policy, rest: float) -> Named:
@@ -111,7 +110,7 @@ def in_homes(
 
     Every trial has a home of its own, and the attacker has learned from others.
     """
-    begin, placed = _placed(contents, policy, 0.0)
+    begin, ends, placed = _placed(contents, policy, 0.0)
     trials = repeats * len(placed)
     drawn = background(
         draw,
@@ -122,8 +121,8 @@ def in_homes(
     )
     mixed = np.tile(placed, (repeats, 1)) + drawn[:trials]
     released = _released(mixed, begin, policy, key, 1)
-    habits = Habits(_answers(drawn[trials:], policy))
-    return Seen(released, _answers(placed, policy), _rates(policy, placed), habits)
+    habits = Habits(_answers(drawn[trials:], ends, policy))
+    return Seen(released, _answers(placed, ends, policy), rates(policy, len(ends)), habits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,27 +142,24 @@ def outcome(scores: Scores, contents: Contents, draw: np.random.Generator) -> Ou
     return Outcome(among(beaten, 1), among(beaten, 5))
 
 
-def _placed(contents: Contents, policy: Policy, rest: float) -> tuple[int, Watts]:
-    """The windows that contents touch, whole: when they begin, and their slots."""
+def _placed(contents: Contents, policy: Policy, rest: float) -> tuple[int, list[int], Watts]:
+    """The windows that contents touch, whole: when they begin, where they end, and their slots."""
     end = contents.begin + contents.watts.shape[1] * contents.interval
-    begin = contents.begin // policy.size * policy.size
-    slots = (-(-end // policy.size) * policy.size - begin) // policy.interval
+    begin, ends = whole(contents.begin, end, policy)
     coarse = [
         Trace("", contents.begin, contents.interval, row).coarser(policy.interval).watts
         for row in contents.watts
     ]
     first = (contents.begin - begin) // policy.interval
-    placed = np.full((len(coarse), slots), rest)
+    placed = np.full((len(coarse), ends[-1]), rest)
     placed[:, first : first + len(coarse[0])] += np.array(coarse)
-    return begin, placed
+    return begin, ends, placed
 
 
-def _answers(placed: Watts, policy: Policy) -> Levels:
-    """answers[content, output], by the product's own queries."""
-    levels = policy.domain.levels(placed).reshape(-1, policy.slots)
-    asked = tuple(question.query for question in policy.questions)
-    answers: Levels = query.answer(asked, levels).astype(np.float64)
-    return answers.reshape(len(placed), -1)
+def _answers(placed: Watts, ends: list[int], policy: Policy) -> Levels:
+    """answers[content, output], of all windows."""
+    each = window_by_window(placed, ends, policy).astype(np.float64)
+    return each.reshape(len(placed), -1)
 
 
 def _released(placed: Watts, begin: int, policy: Policy, key: NoiseKey, repeats: int) -> Levels:
@@ -175,7 +171,3 @@ def _released(placed: Watts, begin: int, policy: Policy, key: NoiseKey, repeats:
     ]
     unbiased = np.array([one.unbiased for one in release(traces, policy, key)])
     return drawn(unbiased, policy).reshape(len(traces), -1)
-
-
-def _rates(policy: Policy, placed: Watts) -> NDArray[np.float64]:
-    return rates(policy, placed.shape[1] // policy.slots)

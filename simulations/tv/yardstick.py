@@ -53,7 +53,7 @@ class TvContent:
         policy = _coarse(policy)
         return [
             _verdict(contest, goal, contents, named_among(contents, policy, REST))
-            for contest, goal, contents in self._contests
+            for contest, goal, contents in self.contests
         ]
 
     def habits(self, policy: Policy) -> list[Verdict]:
@@ -79,7 +79,8 @@ class TvContent:
         ]
 
     @cached_property
-    def _contests(self) -> list[tuple[str, str, Contents]]:
+    def contests(self) -> list[tuple[str, str, Contents]]:
+        """Name and goal of each, and what might have been on."""
         run = self._run
         films = library(run.draw(0), 60 if run.quick else 300)
         chunks = metered(films.chunks(run.draw(101)), OLED, 60)

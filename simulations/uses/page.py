@@ -36,8 +36,8 @@ def page(command: str, results: dict[str, Any]) -> str:
         f"Made by `{command}`: {results['homes']} simulated homes of "
         f"{results['mean_watts']:.0f} W on average in four weeks of January, and "
         f"{results['homes_with_panels']} with panels in April. A feeder has all {results['homes']} "
-        "of them. Presets are looked at with readings of a minute; `bill` in windows of four "
-        "weeks. The noise is drawn by the law of the mechanism."
+        "of them. Presets are looked at with readings of a minute; `bill` in a February, "
+        "in which one event weighs most. The noise is drawn by the law of the mechanism."
     )
     lines = [
         *_found(results),

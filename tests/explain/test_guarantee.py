@@ -248,6 +248,18 @@ def told_of(name: str) -> Guarantee:
     return guarantee
 
 
+@pytest.mark.parametrize("name", presets())
+def test_a_guess_among_any_number_of_stories_gains_half_of_epsilon_times_their_span(
+    name: str,
+) -> None:
+    """One answer: 1 + epsilon * span / 2, and on a grid so fine next to nothing less."""
+    guarantee = told_of(name)
+    loss = float(guarantee.epsilon(guarantee.window))
+    assert 1 + 0.99 * loss / 2 <= guarantee.guess <= 1 + loss / 2
+    said = " ".join(guarantee.promised().sentences)
+    assert "makes nobody name the right one more than" in said
+
+
 @pytest.mark.parametrize(
     ("name", "release", "horizon", "any_other"),
     [

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from meteragent.config.presets import presets
 from simulations.compare import __main__ as compare
 from simulations.compare.adaptive import QUARTERS, Spending, by_absorption, by_distribution
-from simulations.compare.central import laplaces, ways
-from simulations.compare.equal import Equal, equals, success
+from simulations.compare.central import homes_for, laplaces, one_draw, ways
+from simulations.compare.equal import Equal, equals, feeders, success, told_by_laplace
 from simulations.compare.frontier import frontier, task
 from simulations.compare.page import page
 from simulations.compare.rivals import Task, rivals
@@ -68,6 +69,42 @@ def test_equal_success_is_that_of_draws() -> None:
     assert (said == truth).mean() == pytest.approx(success(policy, watts), abs=0.006)
 
 
+def test_every_preset_is_compared() -> None:
+    names = {one.preset for one in equals()}
+    assert names == {*presets(), *presets("groups")}
+    assert {*feeders()} == {*presets("groups")}
+
+
+def test_laplace_noise_in_several_windows_tells_what_trials_show() -> None:
+    draw, many, scale, watts, windows = np.random.default_rng(7), 200_000, 300.0, 100.0, 8
+    noise = draw.laplace(scale=scale, size=(many, windows))
+    speaks = (np.abs(noise + watts) - np.abs(noise)).sum(axis=1)  # for the version that was there
+    right = (speaks > 0).mean() + (speaks == 0).mean() / 2
+    assert right == pytest.approx(told_by_laplace(scale, watts, windows), abs=0.005)
+    assert told_by_laplace(scale, watts, 1) == pytest.approx(1 - np.exp(-watts / 2 / scale) / 2)
+
+
+def test_one_draw_for_a_feeder_is_ten_times_nearer_from_some_homes_on() -> None:
+    least = homes_for(10)
+    assert one_draw(least - 1) < 10 <= one_draw(least)
+    kept = json.loads((RESULTS / "compare.json").read_text("utf-8"))["results"]["one_draw"]
+    assert kept["homes_for_ten"] == least
+    program = json.loads((RESULTS / "feeder.json").read_text("utf-8"))["results"]["promises"]
+    for by_size in program.values():
+        times = {int(size): one["times_less"] for size, one in by_size.items()}
+        assert all(times[size] >= 10 for size in times if size > 2 * least)
+        assert all(times[size] == pytest.approx(one_draw(size), rel=0.25) for size in times)
+
+
+def test_what_was_guessed_or_smoothed_is_not_to_be_added_up() -> None:
+    kept = json.loads((RESULTS / "compare.json").read_text("utf-8"))["results"]["free"]
+    found = kept["quarter_hours"].values()
+    assert all(one["guess"] < 1 for one in found)
+    assert any(one["smooth"] > 1 for one in found)
+    assert all(one["days_guess"] > 1 for one in found)
+    assert all(one["gain"] > 0 for one in kept["order"].values())
+
+
 def test_one_draw_is_better_by_the_root_of_homes_and_more_standard_noise_is_worse() -> None:
     by_name = {way.name: way for way in ways()}
     local, central = by_name["local, d∞ of 25 W"], by_name["central, d∞ of 25 W"]
@@ -108,7 +145,7 @@ def test_the_page_is_that_of_the_results_that_are_kept() -> None:
 def test_what_order_takes_off_is_that_of_the_results() -> None:
     kept = json.loads((RESULTS / "noise.json").read_text("utf-8"))["results"]["errors"].values()
     gains = [one["gain"] for trace in kept for kinds in trace.values() for one in kinds.values()]
-    said = f"takes {100 * min(gains):.0f} to {100 * max(gains):.0f} % off"
+    said = f"order takes off {100 * min(gains):.0f} to {100 * max(gains):.0f} %"
     assert said in (RESULTS / "compare.md").read_text("utf-8")
 
 
