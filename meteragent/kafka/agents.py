@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from meteragent.config import Config
 from meteragent.config.works import Work, works
@@ -14,6 +14,11 @@ from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.events import Listener
 from meteragent.watch.watched import Clocks
+
+
+def shown(works: Collection[Work]) -> Work:
+    """The work whose partitions and accounts the status page shows: what releases."""
+    return Work.METERS if Work.METERS in works else Work.GROUPS
 
 
 class Agents:
@@ -71,7 +76,7 @@ class Agents:
     @property
     def shown(self) -> Work:
         """The work whose partitions and accounts the status page shows: what releases."""
-        return Work.METERS if Work.METERS in self.of else Work.GROUPS
+        return shown(self.of)
 
     @property
     def _shown(self) -> Agent:
