@@ -13,8 +13,9 @@ from prometheus_client import ProcessCollector
 
 from meteragent import __version__
 from meteragent.commands.exit_codes import CURABLE, Exit, report
-from meteragent.config import Config, load
+from meteragent.config import Config
 from meteragent.config.fields import AUTO, processes
+from meteragent.config.load import from_text, read
 from meteragent.config.works import Work, works
 from meteragent.errors import ConfigRefused, InvalidSetting
 from meteragent.formats import fast
@@ -41,21 +42,20 @@ of the processor, and finds none."""
 
 
 HERE = str(Path(__file__).parents[2])
-_AGAIN = [
-    sys.executable,
-    "-P",  # or what lies where this was started would come before what runs
-    *(f"-W{option}" for option in sys.warnoptions),
-    "-c",
-    f"import sys; sys.path[:0] = [] if {HERE!r} in sys.path else [{HERE!r}]; "
-    "from meteragent.cli import main; sys.exit(main())",
-]
+_ITSELF = f"""import sys
+sys.path[:0] = [] if {HERE!r} in sys.path else [{HERE!r}]
+from meteragent.cli import main
+sys.exit(main())"""
+# -P: or what lies where this was started would come before what runs.
+_AGAIN = [sys.executable, "-P", *(f"-W{option}" for option in sys.warnoptions), "-c", _ITSELF]
 """This very program, anew."""
 
 
 def run(arguments: Namespace) -> Exit:
     """Run the agent; SIGTERM drains it and ends with 0."""
     one = given(os.environ)
-    config = one.config if one else load(arguments.config, os.environ)
+    text = one.text if one else read(arguments.config)
+    config = from_text(text, arguments.config, os.environ)
     message_decoder(config.mapping)  # or what only tables have is refused late
     count = 1 if one else _processes(config, arguments.processes)
     log.configure(
@@ -66,7 +66,7 @@ def run(arguments: Namespace) -> Exit:
     )
     gc.set_threshold(*SELDOM)
     if count > 1:
-        return _told(config, lambda: _run_several(config, arguments, count))
+        return _told(config, lambda: _run_several(config, text, arguments.config, count))
     return _told(config, lambda: _run(config, one))
 
 
@@ -118,13 +118,13 @@ async def _run(config: Config, one: Given | None) -> Exit:
     return Exit.OK
 
 
-async def _run_several(config: Config, arguments: Namespace, count: int) -> Exit:
+async def _run_several(config: Config, text: str, file: Path, count: int) -> Exit:
     """Start processes like this one, and show them as one."""
     monitors, nobody = _monitors(config, None), Nobody(config.agent.noise_key().fingerprint)
     for monitor in monitors.values():
         monitor.watch(nobody)
     ends = Ends(frozenset(CURABLE), Exit.UNAVAILABLE)
-    several = Processes(config, count, [*_AGAIN, "run", "-c", str(arguments.config)], ends)
+    several = Processes(config, text, count, [*_AGAIN, "run", "-c", str(file)], ends)
     ProcessCollector(registry=several.registry)
     together = Together(_status(config, monitors, nobody), several, several.registry)
     _log.info("agent starts", version=__version__, processes=count)

@@ -28,7 +28,7 @@ async def within(milliseconds: int, work: Work) -> None:
 
 
 def run_until_done(work: Coroutine[object, object, T]) -> T:
-    """Run to the end, and answer with what comes of it; what libraries leave behind in the loop is told by its type alone."""
+    """What comes of it; what libraries leave behind in the loop is told by its type alone."""
     with asyncio.Runner(loop_factory=_factory()) as runner:
         return runner.run(work)
 

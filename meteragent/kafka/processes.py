@@ -21,7 +21,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from meteragent.config import Config
 from meteragent.kafka.agent import FIRST_RETRY_SECONDS, SIGNALS
 from meteragent.kafka.loop import LAST_RETRY_SECONDS, Clock, back_off, unless
-from meteragent.kafka.reports import EVERY_SECONDS, VARIABLE, Report, handed, reports
+from meteragent.kafka.reports import EVERY_SECONDS, VARIABLE, Report, framed, reports
 
 _log = structlog.get_logger()
 
@@ -53,10 +53,11 @@ class Place:
         self.heard = clock()
         self.fresh = False
         """Whether the process that runs has told of itself."""
+        self._told: int | None = None
         self._now = clock
 
-    async def live(self, command: Sequence[str], config: Config) -> int:
-        """Run a process to its end; its exit code."""
+    async def live(self, command: Sequence[str], text: str) -> int:
+        """Run a process to its end, with this configuration; its exit code."""
         ours, its = socket.socketpair()
         with its:
             told = f"{self.number}:{its.fileno()}:{self.counts}"
@@ -67,9 +68,11 @@ class Place:
                 pass_fds=(its.fileno(), self.counts),
             )
         self.heard = self._now()
+        if self._told is not None:
+            self.process.send_signal(self._told)
         reader, writer = await asyncio.open_connection(sock=ours)
         try:
-            writer.write(handed(config))
+            writer.write(framed(text.encode()))
             async for report in reports(reader):
                 self.report, self.heard, self.fresh = report, self._now(), True
             return await self.process.wait()
@@ -85,7 +88,8 @@ class Place:
             await self.process.wait()
 
     def signal(self, number: int) -> None:
-        """Tell the process, if there is one."""
+        """Tell the process, or the next one that is about to begin."""
+        self._told = number
         if self.process is not None and self.process.returncode is None:
             with suppress(ProcessLookupError):
                 self.process.send_signal(number)
@@ -105,13 +109,17 @@ class Processes:
     def __init__(
         self,
         config: Config,
+        text: str,
         count: int,
         command: Sequence[str],
         ends: Ends,
         clock: Clock = time.monotonic,
     ) -> None:
-        """`command` starts an agent that finds what it is given; `ends`: how it may end."""
-        self._config, self._command, self._now = config, command, clock
+        """`text`: that of the configuration, to be the same for all of them.
+
+        `command` starts an agent that finds what it is given; `ends`: how it may end.
+        """
+        self._config, self._text, self._command, self._now = config, text, command, clock
         self._means = ends
         self._places = [Place(number, clock) for number in range(count)]
         self._stopping = asyncio.Event()
@@ -136,8 +144,11 @@ class Processes:
             loop.add_signal_handler(number, self.stop)
         try:
             async with asyncio.TaskGroup() as tasks:
-                for work in (*map(self._keep, self._places), self._drain()):
-                    tasks.create_task(work)
+                kept = [tasks.create_task(self._keep(place)) for place in self._places]
+                await self._stopping.wait()
+                await self._drain(kept)
+        except* Exception as group:
+            raise group.exceptions[0] from group  # or its kind would not be told
         finally:
             for number in SIGNALS:
                 loop.remove_signal_handler(number)
@@ -151,7 +162,7 @@ class Processes:
         failures = 0
         while not self._stopping.is_set():
             begun = self._now()
-            code = await place.live(self._command, self._config)
+            code = await place.live(self._command, self._text)
             if self._stopping.is_set():
                 self._ended(place, code)
             elif code > 0 and code not in self._means.curable:
@@ -178,16 +189,15 @@ class Processes:
         self._mishaps.append({"at": time.time(), "where": where, "error": error, "place": ""})
         await unless(self._stopping, asyncio.sleep(seconds))
 
-    async def _drain(self) -> None:
-        """Once told to stop, all are told, and have as long as draining may take."""
-        await self._stopping.wait()
+    async def _drain(self, kept: Sequence[asyncio.Task[None]]) -> None:
+        """All are told, and have as long as draining may take."""
         patience = self._config.agent.drain_deadline / 1000 + PATIENCE_SECONDS
         for number, seconds in ((signal.SIGTERM, patience), (signal.SIGKILL, PATIENCE_SECONDS)):
             for place in self._places:
                 place.signal(number)
-            until = self._now() + seconds
-            while self.running and self._now() < until:
-                await asyncio.sleep(0.05)
+            _, left = await asyncio.wait(kept, timeout=seconds)
+            if not left:
+                return
 
     # What is asked of them by those who show how they are.
 

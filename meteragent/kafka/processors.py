@@ -1,4 +1,4 @@
-"""How many processors this process may use: those that it may run on, as far as its quota reaches."""
+"""How many processors this process may use: those that it may run on, within its quota."""
 
 import math
 import os

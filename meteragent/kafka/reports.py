@@ -1,21 +1,18 @@
 """What a process is given by the one that started it, and what it tells it: each second, how it is.
 
 Both speak over a socket that the process inherits: frames, each behind its length. The first one
-goes to the process and is its configuration, as it was when all of them began: whoever is started
-anew must not find another one. All others come from it. When the socket closes, whoever started
-the process is gone, and so it ends.
+goes to the process and is the text of its configuration, as it was when all of them began: whoever
+is started anew must not find another one. All others come from it. When the socket closes, whoever
+started the process is gone, and so it ends.
 """
 
 import asyncio
 import json
-import pickle
 import socket
 import struct
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
-
-from meteragent.config import Config
 
 VARIABLE = "METERAGENT_PROCESS"
 """Tells a process its number, its socket, and where its counts are kept."""
@@ -31,7 +28,8 @@ class Given(NamedTuple):
     """What a process begins with."""
 
     number: int
-    config: Config
+    text: str
+    """Of the configuration."""
     counts: int
     """The descriptor of the memory where they are kept."""
     line: socket.socket
@@ -44,9 +42,7 @@ def given(environ: Mapping[str, str]) -> Given | None:
     number, line, counts = map(int, environ[VARIABLE].split(":"))
     ours = socket.socket(fileno=line)
     length = _LENGTH.unpack(_read(ours, _LENGTH.size))[0]
-    config = pickle.loads(_read(ours, length))  # noqa: S301 - of the process that started this one
-    assert isinstance(config, Config)  # noqa: S101
-    return Given(number, config, counts, ours)
+    return Given(number, _read(ours, length).decode(), counts, ours)
 
 
 def _read(line: socket.socket, count: int) -> bytes:
@@ -61,11 +57,6 @@ def _read(line: socket.socket, count: int) -> bytes:
 def framed(body: bytes) -> bytes:
     """A frame."""
     return _LENGTH.pack(len(body)) + body
-
-
-def handed(config: Config) -> bytes:
-    """The first frame."""
-    return framed(pickle.dumps(config))
 
 
 async def reports(reader: asyncio.StreamReader) -> AsyncIterator[Report]:

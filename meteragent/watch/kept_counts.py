@@ -18,6 +18,10 @@ class KeptCounts:
         memory: Any = mmap_dict.MmapedDict  # which has no types
         self._kept = memory(f"/proc/self/fd/{descriptor}")
 
+    def close(self) -> None:
+        """Count no more."""
+        self._kept.close()
+
     @contextmanager
     def of(self, work: str) -> Iterator[None]:
         """Series that are made meanwhile are kept, apart from those of other works."""
