@@ -17,7 +17,7 @@ from tests.integration.fleet import QUICK, Fleet
 from tests.integration.load import Load, produce
 from tests.integration.local_broker import Broker
 from tests.integration.oracle import assert_exactly_once
-from tests.integration.test_watching import published, scraped, to_the_end, until
+from tests.integration.test_watching import scraped, to_the_end, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,10 +61,11 @@ async def are_gone(pids: list[int]) -> None:
     await until(gone, 30)
 
 
+@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_children_are_killed_again_and_again_and_the_counts_only_grow(
-    tmp_path: Path, servers: str
+    tmp_path: Path, servers: str, kills: int
 ) -> None:
-    """Three kills while readings come: byte for byte what the pipeline alone would have made."""
+    """Killed while readings come: byte for byte what the pipeline alone would have made."""
     fleet = Fleet(tmp_path, servers, agent=TWO)
 
     async def scenario() -> None:
@@ -82,10 +83,10 @@ def test_children_are_killed_again_and_again_and_the_counts_only_grow(
             before = now
 
         sending = asyncio.create_task(
-            produce(servers, fleet.config.kafka.input, Load(3, meters=600, steps=18), 9)
+            produce(servers, fleet.config.kafka.input, Load(3, meters=600), 3 * kills)
         )
-        for kill in range(3):
-            await asyncio.sleep(2)
+        for kill in range(kills):
+            await asyncio.sleep(1)
             await grows()
             before_kill = children(agent)
             os.kill(before_kill[kill % len(before_kill)], signal.SIGKILL)
@@ -105,23 +106,21 @@ def test_children_are_killed_again_and_again_and_the_counts_only_grow(
         await grows()
         policies = [policy.name for policy in fleet.config.policy]
         told = sum(before["windows_closed_total", policy] for policy in policies)
-        releases = await published(fleet, int(told))
-        assert before["process_ends_total", "killed"] == 3
+        assert before["process_ends_total", "killed"] == kills
         assert before["partitions", "running"] + before["partitions", "committing"] == 6
-        # Between a commit and its count a process may be killed: three kills, a commit each.
-        assert told <= len(releases)
         status = json.loads((await agent.shows("/status.json"))[1])
         assert [row["partition"] for row in status["partitions"]] == list(range(6))
         assert sum(p["windows"]["closed"] for p in status["policies"]) == told
         assert {e["error"] for e in status["errors"] if e["where"][:7] == "process"} == {"signal 9"}
-        assert len(agent.said("process ended", signal=9)) == 3
+        assert len(agent.said("process ended", signal=9)) == kills
         pids = children(agent)
         await fleet.stop()
         await are_gone(pids)
         written, again = await assert_exactly_once(servers, fleet.config, fleet.partitions)
         lost = written - told
         print(f"{written} releases, {again} written again, {lost:.0f} not counted")  # noqa: T201
-        assert lost <= written / 20
+        # Between a commit and its count a process may be killed: of each kill, a commit.
+        assert 0 <= lost <= written / 20
 
     asyncio.run(to_the_end(fleet, scenario()))
 
