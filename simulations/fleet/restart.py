@@ -1,4 +1,4 @@
-"""An agent is killed late in a long window and started again: when is it back, at what cost?
+"""When an agent that is killed late in a long window has caught up again, and at what cost.
 
     python -m simulations.fleet restart                      tv-content, as shipped
     python -m simulations.fleet restart --preset tv-content --grace 30s --check
