@@ -103,7 +103,7 @@ ALERTS = (
         WARNING,
         INSTANCE,
         "Processes of an agent end again and again",
-        "{{ $value }} processes of {{ $labels.instance }} have ended within the last hour.",
+        "Processes of {{ $labels.instance }} have ended more than twice within the last hour.",
         "Where `agent.processes` is more than one, a process that ends is started anew, and the "
         "others work on its partitions meanwhile: nothing is lost, but each end delays releases.",
         (
