@@ -21,10 +21,10 @@ from meteragent.errors import ConfigRefused, InvalidSetting
 from meteragent.formats import fast
 from meteragent.formats.messages import message_decoder
 from meteragent.kafka.agents import Agents, shown
-from meteragent.kafka.loop import run_until_done
-from meteragent.kafka.processes import Ends, Processes
-from meteragent.kafka.processors import usable
-from meteragent.kafka.reports import Given, given, telling
+from meteragent.process.loop import run_until_done
+from meteragent.process.processes import Ends, Processes
+from meteragent.process.processors import usable
+from meteragent.process.reports import Given, given, telling
 from meteragent.watch import log, trace
 from meteragent.watch.kept_counts import KeptCounts
 from meteragent.watch.metrics import Monitor

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from prometheus_client import CollectorRegistry, ProcessCollector
 
 from meteragent.config.load import from_document
-from meteragent.kafka.processes import Ends, Processes
+from meteragent.process.processes import Ends, Processes
 from meteragent.watch.gauges import Constants, Present
 from meteragent.watch.looked import GatewayDisk
 from meteragent.watch.metrics import Monitor

@@ -19,9 +19,9 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from meteragent.config import Config
-from meteragent.kafka.agent import FIRST_RETRY_SECONDS, SIGNALS
-from meteragent.kafka.loop import LAST_RETRY_SECONDS, Clock, back_off, unless
-from meteragent.kafka.reports import EVERY_SECONDS, VARIABLE, Report, framed, reports
+from meteragent.process.instance import FIRST_RETRY_SECONDS, heeded
+from meteragent.process.loop import LAST_RETRY_SECONDS, Clock, back_off, unless
+from meteragent.process.reports import EVERY_SECONDS, VARIABLE, Report, framed, reports
 
 _log = structlog.get_logger()
 
@@ -139,19 +139,14 @@ class Processes:
 
     async def run(self) -> int:
         """Run until a signal, or an end that starting again does not mend; the exit code."""
-        loop = asyncio.get_running_loop()
-        for number in SIGNALS:
-            loop.add_signal_handler(number, self.stop)
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                kept = [tasks.create_task(self._keep(place)) for place in self._places]
-                await self._stopping.wait()
-                await self._drain(kept)
-        except* Exception as group:
-            raise group.exceptions[0] from group  # or its kind would not be told
-        finally:
-            for number in SIGNALS:
-                loop.remove_signal_handler(number)
+        with heeded(self.stop):
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    kept = [tasks.create_task(self._keep(place)) for place in self._places]
+                    await self._stopping.wait()
+                    await self._drain(kept)
+            except* Exception as group:
+                raise group.exceptions[0] from group  # or its kind would not be told
         return self._code
 
     def stop(self) -> None:
