@@ -1,7 +1,8 @@
 """An agent for simulations: its topics, its key and its configuration, made for one run."""
 
 import secrets
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from simulations.fleet.load import make_topic
@@ -31,6 +32,9 @@ port = {port}
 level = "error"
 [[policy]]
 name = "household"
+{policy}
+"""
+_POLICY = """
 window = "{window}ms"
 interval = "{interval}ms"
 grace = "{grace}ms"
@@ -52,6 +56,8 @@ class Setting:
     grace: int = GRACE
     session: int = 10_000
     port: int = 0
+    preset: Mapping[str, str] = field(default_factory=dict)
+    """The settings of a policy of one's own, in place of window, interval, grace and queries."""
 
 
 async def prepare(
@@ -69,7 +75,9 @@ async def prepare(
         key.touch(mode=0o600)
         key.write_text(bytes(range(32)).hex() + "\n")
     queries = "[" + ", ".join(f'"{query}"' for query in setting.queries) + "]"
-    values = {**vars(setting), "queries": queries}
+    policy = "\n".join(f'{name} = "{value}"' for name, value in setting.preset.items())
+    policy = policy or _POLICY.format(**{**vars(setting), "queries": queries})
+    values = {**vars(setting), "policy": policy}
     file = directory / f"{name}.toml"
     file.write_text(_TOML.format(bootstrap=bootstrap, source=source, name=name, **values))
     return file, f"{name}.out"

@@ -95,6 +95,28 @@ ALERTS = (
         ),
     ),
     Alert(
+        "MeterAgentProcessEnds",
+        lately("meteragent_process_ends_total"),
+        ">",
+        2,
+        "0m",
+        WARNING,
+        INSTANCE,
+        "Processes of an agent end again and again",
+        "Processes of {{ $labels.instance }} have ended more than twice within the last hour.",
+        "Where `agent.processes` is more than one, a process that ends is started anew, and the "
+        "others work on its partitions meanwhile: nothing is lost, but each end delays releases.",
+        (
+            (
+                "`process ended` in the log says by which signal or with which exit code. Signal 9 "
+                "is mostly the kernel's, for want of memory: `deploy/operations.md` says what a "
+                "meter takes, and how many processes share it."
+            ),
+            "Exit code 1 is a mistake of ours: the line before says where; please report it.",
+            "Exit code 0 means that somebody else has told it to end: tell the first process only.",
+        ),
+    ),
+    Alert(
         "MeterAgentRestoreStuck",
         'sum by (job, instance) (meteragent_partitions{state=~"fencing|restoring"})',
         ">",

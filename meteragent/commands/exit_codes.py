@@ -59,6 +59,10 @@ class Exit(IntEnum):
         return member
 
 
+CURABLE = frozenset({Exit.OK, Exit.BUG, Exit.UNAVAILABLE})
+"""To start an agent again may help after these: somebody else told it to end, it stumbled over a
+mistake of ours, or found no brokers."""
+
 CODES: tuple[tuple[type[BaseException], Exit], ...] = (
     (ConfigRefused, Exit.CONFIGURATION),
     (InvalidSetting, Exit.CONFIGURATION),

@@ -41,6 +41,12 @@ def parser() -> ArgumentParser:
 
     run = commands.add_parser("run", help="sanitize what comes in on Kafka, until told to stop")
     _takes_config(run)
+    run.add_argument(
+        "--processes",
+        metavar="N",
+        help='so many of them in one instance, or "auto": one for each processor; instead of '
+        "agent.processes",
+    )
 
     _add_gateway(commands)
     _add_inputs(commands)

@@ -21,6 +21,9 @@ from meteragent.privacy.units import BASE, duration, watts, whole
 CREDENTIAL = "credential:"
 """`credential:NAME` is the file NAME in the directory of the service manager's credentials."""
 
+AUTO = "auto"
+MOST_PROCESSES = 256
+
 _OURS = {"size": "window", "costs": "queries"}
 """The core's names -> those of the settings."""
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", re.ASCII)
@@ -100,6 +103,11 @@ def _whole(least: int, most: int, example: int) -> Callable[[str, Any], int]:
         return number
 
     return read
+
+
+def processes(field: str, value: object) -> int | str:
+    """How many processes: a number, or as many as there are processors."""
+    return AUTO if value == AUTO else _whole(1, MOST_PROCESSES, 4)(field, value)
 
 
 def _some_time(field: str, value: object) -> int:
@@ -203,6 +211,8 @@ Servers = Annotated[tuple[str, ...], _kind(_servers)]
 Port = Annotated[int, _kind(_whole(0, 65_535, 9108))]
 Batch = Annotated[int, _kind(_whole(1, 1_000_000, 5_000))]
 Many = Annotated[int, _kind(_whole(1, 100_000_000, 1_000_000))]
+Processes = Annotated[int | str, _kind(processes)]
+"""How many, or `AUTO`."""
 Whole = Annotated[int, _kind(_whole(0, 1_000_000, 1))]
 Megabytes = Annotated[int, _kind(_whole(1, 1_000_000, 64))]
 FilePath = Annotated[Path, BeforeValidator(_file)]

@@ -26,11 +26,16 @@ def load(file: Path, environ: Mapping[str, str], written: Document | None = None
     change: what is promised to people stands in one place, where it can be reviewed. How the
     input is `written` may be said beside a file that says nothing of it.
     """
-    document = _read(file)
+    document = _parsed(read(file), file)
     if written and "input" in document:
         problem, instead = "is set beside [input] of the file", "write it there"
         raise ConfigRefused([InvalidSetting(f"input.{n}", problem, instead) for n in written])
     return from_document(document | ({"input": written} if written else {}), file.parent, environ)
+
+
+def from_text(text: str, file: Path, environ: Mapping[str, str]) -> Config:
+    """The same, of what stood in the file when it was read."""
+    return from_document(_parsed(text, file), file.parent, environ)
 
 
 def from_document(document: Document, directory: Path, environ: Mapping[str, str]) -> Config:
@@ -72,13 +77,20 @@ def refuse_unreadable(config: Config) -> None:
         raise ConfigRefused(found)
 
 
-def _read(file: Path) -> Document:
+def read(file: Path) -> str:
+    """What stands in a file."""
     try:
-        return tomllib.loads(file.read_text("utf-8"), parse_float=Decimal)
+        return file.read_text("utf-8")
     except OSError as error:
         problem, instead = f"cannot be read ({error.strerror})", "name a file that can"
     except UnicodeDecodeError:
         problem, instead = "is not UTF-8 text", "save it as UTF-8"
+    raise ConfigRefused([InvalidSetting(str(file), problem, instead)])
+
+
+def _parsed(text: str, file: Path) -> Document:
+    try:
+        return tomllib.loads(text, parse_float=Decimal)
     except ValueError as error:
         problem, instead = f"is not TOML: {error}", "compare it with deploy/agent.toml"
     raise ConfigRefused([InvalidSetting(str(file), problem, instead)])

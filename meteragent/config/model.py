@@ -15,6 +15,7 @@ from meteragent.config.fields import (
     FromEnvironment,
     Many,
     OwnerOnlyFile,
+    Processes,
     Settings,
     SomeTime,
     found_by,
@@ -96,6 +97,12 @@ class AgentSettings(Settings):
         "its id without them too: let senders key by that.",
         "true",
         default=False,
+    )
+    processes: Processes = setting(
+        "How many processes this instance is, all in one group and shown as one; `auto` is one for "
+        "each processor that it may use. Each takes whole partitions of the input.",
+        '"auto"',
+        default=1,
     )
     progress_deadline: SomeTime = setting(
         "Standing still for longer than this ends the agent's liveness.", default="60s"

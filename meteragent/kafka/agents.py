@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from meteragent.config import Config
 from meteragent.config.works import Work, works
@@ -15,6 +15,11 @@ from meteragent.process.loop import Clock
 from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.events import Listener
 from meteragent.watch.watched import Clocks
+
+
+def shown(works: Collection[Work]) -> Work:
+    """The work whose partitions and accounts the status page shows: what releases."""
+    return Work.METERS if Work.METERS in works else Work.GROUPS
 
 
 class Agents:
@@ -66,7 +71,7 @@ class Agents:
     @property
     def shown(self) -> Work:
         """The work whose partitions and accounts the status page shows: what releases."""
-        return Work.METERS if Work.METERS in self.of else Work.GROUPS
+        return shown(self.of)
 
     @property
     def _shown(self) -> Agent:

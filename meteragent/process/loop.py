@@ -35,11 +35,11 @@ async def within(milliseconds: int, work: Work) -> None:
         await work()
 
 
-def run_until_done(work: Coroutine[object, object, None]) -> None:
-    """Run to the end; what libraries leave behind in the loop is told by its type alone."""
+def run_until_done(work: Coroutine[object, object, T]) -> T:
+    """What comes of it; what libraries leave behind in the loop is told by its type alone."""
     keep_memory()
     with asyncio.Runner(loop_factory=_factory()) as runner:
-        runner.run(work)
+        return runner.run(work)
 
 
 async def unless(ended: asyncio.Event, work: Coroutine[object, object, T]) -> T | None:

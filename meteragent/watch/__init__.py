@@ -12,5 +12,6 @@ metrics     events -> counters, log lines
 remarks     errors of Kafka's clients, in words of ours
 log, trace  lines that hold no reading
 http_message, web, status    the page for people, and how it is served
+kept_counts, families, whole    several processes, counted and shown as one
 notify      the service manager is told that there is progress
 """

@@ -15,6 +15,7 @@ import logging
 import sys
 import threading
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, Literal, TextIO
 
@@ -58,6 +59,9 @@ FIELDS = {
     "retry_in": "seconds until the next attempt",
     "ahead": "seconds that this machine's clock is ahead of the brokers', at least",
     "signal": "of the operating system",
+    "process": "which of several of an instance",
+    "processes": "how many",
+    "code": "that a process ended with",
     "servers": "of the configuration",
     "address": "where the status page listens",
     "version": "of the program",
@@ -86,9 +90,13 @@ def configure(
     form: Literal["json", "console"] = "json",
     *,
     names: frozenset[str] = frozenset(),
+    process: int | None = None,
     stream: TextIO | None = None,
 ) -> None:
-    """Send all that is said through the gate; `names` are those that libraries may mention."""
+    """Send all that is said through the gate; `names` are those that libraries may mention.
+
+    One of several processes says in each line which of them it is.
+    """
     least = logging.getLevelNamesMapping()[level.upper()]
     stream = stream or sys.stderr
     lines = _Lines(stream)
@@ -97,6 +105,7 @@ def configure(
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _describe_exception,
+            partial(_name_process, process),
             _show_listed,
             _renderer(form, stream),
         ],
@@ -192,6 +201,10 @@ def _may_pass(record: logging.LogRecord) -> bool:
     arguments = record.args if isinstance(record.args, tuple) else ()
     kinds = (one if isinstance(one, type) else type(one) for one in arguments)
     return any(issubclass(kind, KafkaError) and getattr(kind, "retriable", False) for kind in kinds)
+
+
+def _name_process(number: int | None, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    return event if number is None else {**event, "process": number}
 
 
 def _describe_exception(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

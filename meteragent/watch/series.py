@@ -58,9 +58,12 @@ class Series:
 
         With those of other works of the same process, whose samples have a label that says so.
         """
-        encode, kind = choose_encoder(accept)
+        return exposed(self.everything(works), accept)
+
+    def everything(self, works: Mapping[str, "Series"] | None = None) -> CollectorRegistry:
+        """What the registry holds, and what those of other works of the same process do."""
         others = {work: series.registry for work, series in (works or {}).items()}
-        return encode(_WithoutBirthdays(self.registry, others)), kind
+        return _WithoutBirthdays(self.registry, others)
 
     def totals(self, policy: str) -> dict[str, dict[str, int]]:
         """What became of a policy's windows, and how many answers of each query were released."""
@@ -210,6 +213,12 @@ class Series:
         for values in product(*labels.values()) if labels else ():
             made.labels(*values)
         return made
+
+
+def exposed(registry: CollectorRegistry, accept: str) -> Exposed:
+    """What a registry holds, in the format that `accept` asks for, and that format's type."""
+    encode, kind = choose_encoder(accept)
+    return encode(registry), kind
 
 
 def _counts(counter: Counter) -> Iterator[tuple[dict[str, str], int]]:

@@ -17,7 +17,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from meteragent import __version__
 from meteragent.config import Config
@@ -30,6 +30,7 @@ from meteragent.privacy.terms import JOINT
 from meteragent.stream.partition import State
 from meteragent.stream.pipeline import DAWN
 from meteragent.watch.balances import NOBODY
+from meteragent.watch.families import plain
 from meteragent.watch.gauges import TENTHS, exhaustion
 from meteragent.watch.http_message import Request, Response, packed
 from meteragent.watch.metrics import Monitor
@@ -97,23 +98,24 @@ class Status:
             "/": Page(lambda asked: packed(self._page, asked)),
             "/status.json": Page(self._json),
             "/metrics": Page(self._metrics),
-            "/healthz": Page(self._health, open=True, anytime=True),
-            "/readyz": Page(self._readiness, open=True),
+            **probes(self._agent),
+        }
+
+    def report(self) -> dict[str, Any]:
+        """How this process is, for the one that speaks for several of them."""
+        return {
+            "ready": self._agent.ready,
+            "alive": self._agent.alive,
+            "status": self.document(),
+            "families": plain(self._monitor.series.everything(self._works)),
         }
 
     def _metrics(self, asked: Request) -> Response:
         body, kind = self._monitor.series.expose(asked.headers.get("accept", ""), self._works)
         return packed(Response(body, kind), asked)
 
-    def _health(self, _: Request) -> Response:
-        return _probe("alive", "no progress", good=self._agent.alive)
-
-    def _readiness(self, _: Request) -> Response:
-        return _probe("ready", "not ready", good=self._agent.ready)
-
     def _json(self, asked: Request) -> Response:
-        body = json.dumps(self.document(), separators=(",", ":"), allow_nan=False)
-        return packed(Response(body.encode(), JSON), asked)
+        return as_json(self.document(), asked)
 
     def document(self) -> Document:
         """Everything that the page shows."""
@@ -268,6 +270,34 @@ def page() -> Response:
 
 def _hash(text: str) -> str:
     return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+class Probed(Protocol):
+    """What probes ask for."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether every partition of its is running."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it gets on."""
+
+
+def probes(agent: Probed) -> dict[str, Page]:
+    """Those of liveness and readiness."""
+    return {
+        "/healthz": Page(
+            lambda _: _probe("alive", "no progress", good=agent.alive), open=True, anytime=True
+        ),
+        "/readyz": Page(lambda _: _probe("ready", "not ready", good=agent.ready), open=True),
+    }
+
+
+def as_json(document: Document, asked: Request) -> Response:
+    """What the page shows, as it fetches it."""
+    body = json.dumps(document, separators=(",", ":"), allow_nan=False)
+    return packed(Response(body.encode(), JSON), asked)
 
 
 def _probe(yes: str, no: str, *, good: bool) -> Response:

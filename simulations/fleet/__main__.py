@@ -12,6 +12,7 @@
     python -m simulations.fleet policies --help   what a hundred policies cost beside one
     python -m simulations.fleet draws --help      what noise takes: joint draws, and order
     python -m simulations.fleet memory --help     what a meter takes under each preset
+    python -m simulations.fleet restart --help    killed late in a day: when has it caught up?
     python -m simulations.fleet days --help       windows of a day beside quarters of an hour
 
 Targets: at most 1 KiB per meter; the ledger restored in at most three bare reads of its topic;
@@ -33,7 +34,10 @@ MOST_BYTES = 1024
 MOST_RATIO = 3.0
 MOST_PAUSE = 0.5
 AT_ONCE = 100_000
-COMMANDS = ("load", "measure", "delay", "soak", "stages", "policies", "draws", "memory", "days")
+COMMANDS = (
+    *("load", "measure", "delay", "soak", "stages", "policies", "draws", "memory", "days"),
+    "restart",
+)
 
 
 def main(arguments: list[str]) -> int:

@@ -47,12 +47,16 @@ async def fill(
     *,
     processes: int = 2,
     show: Callable[[int, float], None] = lambda _records, _seconds: None,
+    compression: str | None = None,
 ) -> int:
     """Send all of a fleet's records to a topic; answer how many there are in it."""
     begun = time.perf_counter()
     share = [range(first, fleet.partitions, processes) for first in range(processes)]
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        work = [pool.submit(send_partitions, bootstrap, topic, fleet, some) for some in share]
+        work = [
+            pool.submit(send_partitions, bootstrap, topic, fleet, some, compression)
+            for some in share
+        ]
         while not _finished(work):
             await asyncio.sleep(LOOK_SECONDS)
             show(await count(bootstrap, topic, fleet.partitions), time.perf_counter() - begun)
@@ -75,14 +79,21 @@ async def count(bootstrap: str, topic: str, partitions: int) -> int:
         await reader.stop()
 
 
-def send_partitions(bootstrap: str, topic: str, fleet: Fleet, partitions: range) -> None:
+def send_partitions(
+    bootstrap: str, topic: str, fleet: Fleet, partitions: range, compression: str | None
+) -> None:
     """Send what the meters of these partitions send."""
-    asyncio.run(_send_partitions(bootstrap, topic, fleet, partitions))
+    asyncio.run(_send_partitions(bootstrap, topic, fleet, partitions, compression))
 
 
-async def _send_partitions(bootstrap: str, topic: str, fleet: Fleet, partitions: range) -> None:
+async def _send_partitions(
+    bootstrap: str, topic: str, fleet: Fleet, partitions: range, compression: str | None
+) -> None:
     producer = AIOKafkaProducer(
-        bootstrap_servers=bootstrap, max_batch_size=BATCH_BYTES, enable_idempotence=True
+        bootstrap_servers=bootstrap,
+        max_batch_size=BATCH_BYTES,
+        enable_idempotence=True,
+        compression_type=compression,
     )
     await producer.start()
     try:

@@ -5,8 +5,9 @@
     python -m simulations.fleet measure --quick     small: does it run?
 
 Rates are readings per second by the clock, and per second of the agents' processors; the
-broker's share of all the work is printed. `back` is the time from the start of a process, after
-the agents were killed, until all of its partitions are ready.
+broker's share of all the work is printed. `ready` is the time from the start of a process, after
+the agents were killed, until all of its partitions are; `caught up`, until it has taken in all that
+was there when it began. Under each preset, late in a window: `python -m simulations.fleet restart`.
 """
 
 import argparse
@@ -15,12 +16,12 @@ import socket
 import sys
 import tempfile
 import time
-import urllib.request
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from simulations.drain import Drained, Task, middle, ratio, watch
+from simulations.fleet.caught_up import Back, ends, watched
 from simulations.fleet.load import fill, make_topic, shown
 from simulations.fleet.traffic import Fleet
 from simulations.local_kafka import Broker, running
@@ -62,7 +63,7 @@ class Found:
     """What came of it."""
 
     drained: Drained
-    back: float
+    back: Back
 
 
 def cases(*, million: bool, quick: bool) -> list[Case]:
@@ -92,6 +93,7 @@ async def measure(broker: Broker, case: Case, home: Path) -> Found:
     setting = Setting(window=case.window, port=port)
     file, output = await prepare(bootstrap, case.topic, case.partitions, home, setting)
     files = [file, *(_beside(file, nth) for nth in range(1, case.instances))]
+    wanted = await ends(bootstrap, case.topic, case.partitions)
     log = home / "agents.log"
     with ExitStack() as stack:
         agents = [
@@ -104,8 +106,8 @@ async def measure(broker: Broker, case: Case, home: Path) -> Found:
             agent.wait()
         begun = time.monotonic()
         stack.enter_context(started(module("meteragent", "run", "-c", file), log))
-        await _ready(port)
-    return Found(drained, time.monotonic() - begun)
+        back = await watched(port, wanted, BACK_SECONDS, begun)
+    return Found(drained, back)
 
 
 def _beside(file: Path, nth: int) -> Path:
@@ -123,27 +125,11 @@ def free_port() -> int:
         return int(taken.getsockname()[1])
 
 
-async def _ready(port: int) -> None:
-    deadline = time.monotonic() + BACK_SECONDS
-    while not await asyncio.to_thread(_answers, port):
-        if time.monotonic() > deadline:
-            raise SystemExit(f"not ready after {BACK_SECONDS:.0f} s")
-
-
-def _answers(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=1) as page:
-            return bool(page.status == 200)
-    except OSError:
-        time.sleep(0.05)
-        return False
-
-
 def _row(case: Case, found: Found) -> str:
     one = found.drained
     rates = f"{one.per_second:>12,.0f}{one.per_processor_second:>14,.0f}{one.broker_share:>8.0%}"
     memory = f"{one.resident / 2**20:>7,.0f} MB{one.resident / case.meters / 1024:>8.1f} KiB"
-    return f"{case.name:<28}{rates}{memory}{found.back:>8.1f} s"
+    return f"{case.name:<28}{rates}{memory}{found.back.ready:>8.1f} s{found.back.caught_up:>9.1f} s"
 
 
 async def run(broker: Broker, some: list[Case], rounds: int, home: Path) -> dict[str, list[Found]]:
@@ -153,7 +139,7 @@ async def run(broker: Broker, some: list[Case], rounds: int, home: Path) -> dict
         await fill(broker.bootstrap, case.topic, case.fleet, show=shown)
         print(file=sys.stderr)
     title = f"{'readings/s':>12}{'per cpu-second':>14}{'broker':>8}"
-    print(f"{'':<28}{title}{'resident':>10}{'a meter':>12}{'back':>10}")
+    print(f"{'':<28}{title}{'resident':>10}{'a meter':>12}{'ready':>10}{'caught up':>11}")
     found: dict[str, list[Found]] = {case.name: [] for case in some}
     for _ in range(rounds):
         for case in some:

@@ -1,5 +1,6 @@
 """Who takes part: how each is set up, started, and what its versions and settings are."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,8 +11,8 @@ from pathlib import Path
 from simulations.processes import ROOT, module
 from simulations.setting import GRACE, WINDOW, Setting
 
-APPS = ROOT / "simulations" / "peers" / "apps"
-STREAMS = ROOT / "simulations" / "peers" / "streams"
+HERE = ROOT / "simulations" / "peers"
+APPS = HERE / "apps"
 
 AS_IS = Setting()
 
@@ -44,6 +45,10 @@ class Peer:
     """It gets one meter in so many, as it would take too long over all of them."""
     source: str = ""
     """Of one that is written in C; it wants librdkafka and its headers."""
+    project: str = "streams"
+    """The directory of one that Maven builds."""
+    keeps: str = ""
+    """What it has when it is started again, beside its position."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +78,23 @@ def _python(app: str) -> Callable[[Path, Job], Command]:
     return lambda home, job: [home / "bin" / "python", APPS / app, *_arguments(job)]
 
 
-def _java(*options: str, tuned: bool = False) -> Callable[[Path, Job], Command]:
+def _java(
+    *options: str, main: str = "Mean", jar: str = "streams", tuned: bool = False
+) -> Callable[[Path, Job], Command]:
     def command(home: Path, job: Job) -> Command:
-        classes = f"{home}/peer-streams-1.jar:{home}/lib/*"
+        path = ("-cp", f"{home}/peer-{jar}-1.jar:{home}/lib/*", f"peers.{main}")
         more = ("tuned",) if tuned else ()
-        return ["java", "-Xmx1g", *options, "-cp", classes, "peers.Mean", *_arguments(job), *more]
+        return ["java", "-Xmx1g", *options, *path, *_arguments(job), *more]
 
     return command
 
+
+_OPENS = tuple(
+    option
+    for package in ("lang", "lang.reflect", "text", "time", "util", "util.concurrent")
+    for option in ("--add-opens", f"java.base/java.{package}=ALL-UNNAMED")
+)
+"""What Flink's serialisers reach into."""
 
 PEERS = (
     Peer(
@@ -89,6 +103,7 @@ PEERS = (
         (),
         _java(),
         1.5,
+        keeps="every window, in a changelog topic",
     ),
     Peer(
         "Kafka Streams, tuned",
@@ -96,6 +111,24 @@ PEERS = (
         (),
         _java("-XX:+UseParallelGC", tuned=True),
         1,
+        keeps="nothing: open windows are lost",
+    ),
+    Peer(
+        "Kafka's Java client",
+        "transactions every 500 ms, 1 thread, ParallelGC, JSON scanned by hand, linger 100 ms",
+        (),
+        _java("-XX:+UseParallelGC", main="Plain"),
+        1.3,
+        keeps="nothing: open windows are lost",
+    ),
+    Peer(
+        "Flink",
+        "exactly once, checkpoints every 1 s to disk, parallelism 1, objects reused, heap state",
+        (),
+        _java(*_OPENS, main="FlinkMean", jar="flink"),
+        2,
+        project="flink",
+        keeps="every window, in checkpoints",
     ),
     Peer(
         "librdkafka in C",
@@ -104,6 +137,7 @@ PEERS = (
         lambda home, job: [home / "rdkafka_mean", *_arguments(job)],
         1.3,
         source="rdkafka_mean.c",
+        keeps="nothing: open windows are lost",
     ),
     Peer(
         "Quix Streams",
@@ -111,6 +145,7 @@ PEERS = (
         ("quixstreams==3.28.1",),
         _python("quix.py"),
         10,
+        keeps="every window, in a changelog topic",
     ),
     Peer(
         "Faust",
@@ -119,6 +154,7 @@ PEERS = (
         _python("faust_mean.py"),
         10,
         share=20,
+        keeps="nothing: open windows are lost",
     ),
     Peer(
         "Bytewax",
@@ -126,6 +162,7 @@ PEERS = (
         ("bytewax==0.21.1", "confluent-kafka==2.12.2"),
         _python("bytewax_mean.py"),
         5,
+        keeps="nothing, not even its position",
     ),
 )
 
@@ -138,7 +175,7 @@ OURS = (AGENT, AT_LEAST_ONCE, EXACT, EXACT_MEAN)
 
 def install(peer: Peer, cache: Path) -> Path:
     """Its environment, made once."""
-    home = cache / ("-".join(peer.requirements) or Path(peer.source).stem or "streams")
+    home = cache / ("-".join(peer.requirements) or Path(peer.source).stem or peer.project)
     done = home / f"installed-{_digest(peer)}"
     if done.exists():
         return home
@@ -150,16 +187,22 @@ def install(peer: Peer, cache: Path) -> Path:
         options = ("-O3", "-march=native", "-o", home / "rdkafka_mean")
         _run("gcc", *options, APPS / peer.source, "-lrdkafka")
     else:
-        _run("mvn", "-q", "-B", "-f", STREAMS / "pom.xml", "package", f"-Dtarget={home}")
+        _run(
+            "mvn", "-q", "-B", "-f", HERE / peer.project / "pom.xml", "package", f"-Dtarget={home}"
+        )
     done.touch()
     return home
 
 
 def _digest(peer: Peer) -> str:
     """Of what it is built from, so that it is built anew when that changes."""
-    sources = [APPS / peer.source] if peer.source else sorted(STREAMS.rglob("*.java"))
+    sources = [APPS / peer.source] if peer.source else _sources(HERE / peer.project)
     texts = b"".join(source.read_bytes() for source in (() if peer.requirements else sources))
     return sha256(texts).hexdigest()[:16]
+
+
+def _sources(project: Path) -> list[Path]:
+    return [project / "pom.xml", *sorted((project / "src").rglob("*.java"))]
 
 
 def versions(peer: Peer) -> str:
@@ -174,8 +217,9 @@ def versions(peer: Peer) -> str:
             text=True,
         )
         return f"librdkafka=={linked.stdout.strip()}"
-    pom = (STREAMS / "pom.xml").read_text()
-    return "kafka-streams==" + pom.partition("<kafka.version>")[2].partition("<")[0]
+    pom = (HERE / peer.project / "pom.xml").read_text()
+    named = re.findall(r"<(\w+)\.version>([^<]+)<", pom)
+    return ", ".join(f"{name}=={version}" for name, version in named if name != "slf4j")
 
 
 def _run(*command: str | Path) -> None:

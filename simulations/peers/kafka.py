@@ -4,10 +4,12 @@
     python -m simulations.peers.kafka --only ours     the agent, its variants and the bare limit
     python -m simulations.peers.kafka --check         end with 1 if a target is missed
     python -m simulations.peers.kafka --quick         small: does it run?
+    python -m simulations.peers.kafka --prove         does every peer tell the right means?
+    python -m simulations.peers.kafka --long --meters 100000 --compression lz4 --json FILE
 
-Rates are readings per second of the processor, children included: several things may run on
-the machine at once. What start-up takes is not in them, nor what the broker does; its share is
-printed. Peers are made their own environments in the cache, once.
+Rates are readings per second by the clock, and of the processor, children included: several things
+may run on the machine at once. What start-up takes is not in them, nor what the broker does; its
+share is printed. Peers are made their own environments in the cache, once.
 """
 
 from __future__ import annotations
@@ -23,12 +25,15 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
+from meteragent.formats import fast
 from simulations.drain import Drained, Task, middle, ratio, run
 from simulations.fleet.load import fill, make_topic, shown
 from simulations.fleet.traffic import Fleet, Trouble
 from simulations.local_kafka import Broker, running
+from simulations.peers import answers
 from simulations.peers import contenders as them
 from simulations.processes import module, started
 from simulations.setting import INTERVAL, WINDOW, prepare
@@ -54,6 +59,7 @@ class Field:
     meters: int
     waves: int
     seconds: float
+    compression: str | None = None
     rates: dict[str, list[Drained]] = field(default_factory=dict)
 
     def fleet(self, block: int, share: int = 1) -> Fleet:
@@ -84,7 +90,8 @@ def fill_topics(field: Field, kinds: Sequence[tuple[int, int]]) -> None:
 
         async def make(topic: str = topic, fleet: Fleet = fleet) -> int:
             await make_topic(field.broker.bootstrap, topic, PARTITIONS)
-            return await fill(field.broker.bootstrap, topic, fleet, show=shown)
+            pressed = field.compression
+            return await fill(field.broker.bootstrap, topic, fleet, show=shown, compression=pressed)
 
         records = asyncio.run(make())
         print(f"\r{topic}: {records:,} records of {fleet.meters:,} meters", flush=True)
@@ -110,9 +117,15 @@ def ours(field: Field, block: int, one: them.Ours) -> Drained:
         return run(task, output, [process.pid])
 
 
-def peer(field: Field, one: them.Peer, home: Path) -> Drained:
-    """One of the others."""
+def peer(
+    field: Field,
+    one: them.Peer,
+    home: Path,
+    told: Callable[[str], object] = lambda _topic: None,
+) -> Drained:
+    """One of the others; `told` is where its answers are."""
     name = f"peer-{secrets.token_hex(4)}"
+    told(name)
     state = field.home / name
     state.mkdir()
     asyncio.run(make_topic(field.broker.bootstrap, name, PARTITIONS))
@@ -123,7 +136,19 @@ def peer(field: Field, one: them.Peer, home: Path) -> Drained:
         return run(task, name, [process.pid])
 
 
-def compete(field: Field, rounds: int, only: str) -> None:
+def prove(field: Field, one: them.Peer, home: Path) -> bool:
+    """Whether a peer's means are those of what was sent, each told once; a line that says it."""
+    topics: list[str] = []
+    peer(field, one, home, told=topics.append)
+    found = asyncio.run(answers.told(field.broker.bootstrap, topics[0], PARTITIONS))
+    judged = answers.judge(field.fleet(1, one.share), found)
+    said = f"{judged.right:,} right, {judged.wrong:,} wrong, {judged.skipped:,} skipped"
+    said += f" of {judged.expected:,}"
+    print(f"{one.name:<26}{said}{'' if judged.good else '  WRONG'}", flush=True)
+    return judged.good
+
+
+def compete(field: Field, rounds: int, only: str, names: Sequence[str]) -> None:
     """Everybody once in every round, and a row for each as it is done."""
     runs: dict[str, Callable[[], Drained]] = {
         "bare, pydantic": lambda: bare(field, 1, "each"),
@@ -134,12 +159,14 @@ def compete(field: Field, rounds: int, only: str) -> None:
         "blocks": lambda: ours(field, BLOCK, them.AGENT),
     }
     if only != "ours":
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "meteragent"
         for one in them.PEERS:
-            home = them.install(one, cache / "peers")
+            if names and one.name not in names:
+                continue
+            home = them.install(one, cache())
             runs[one.name] = lambda one=one, home=home: peer(field, one, home)  # type: ignore[misc]
+    chosen = {name: once for name, once in runs.items() if not names or name in names}
     for nth in range(rounds):
-        for name, once in runs.items():
+        for name, once in chosen.items():
             try:
                 done = once()
             except SystemExit as why:
@@ -147,6 +174,12 @@ def compete(field: Field, rounds: int, only: str) -> None:
                 continue
             field.rates.setdefault(name, []).append(done)
             print(_row(name, done), flush=True)
+
+
+def cache() -> Path:
+    """Where peers are built."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "meteragent" / "peers"
 
 
 def _row(name: str, done: Drained) -> str:
@@ -185,9 +218,12 @@ def judge(rates: dict[str, list[Drained]]) -> bool:
             print(f"{target.what:<45} not measured in every round")
             continue
         found = ratio(first, second)
+        clock = median(a.per_second / b.per_second for a, b in zip(first, second, strict=True))
         good = found >= target.least
         met &= good
-        print(f"{target.what:<45}{found:>8.2f}  >= {target.least:<5} {'' if good else 'MISSED'}")
+        missed = "" if good else "MISSED"
+        said = f"{found:>8.2f}  >= {target.least:<5} by the clock {clock:>6.2f}"
+        print(f"{target.what:<45}{said}  {missed}")
     return met
 
 
@@ -203,20 +239,31 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write the numbers here")
     parser.add_argument("--quick", action="store_true", help="small")
     parser.add_argument("--check", action="store_true", help="end with 1 if a target is missed")
+    parser.add_argument("--long", action="store_true", help="at least 7.5 million readings")
+    parser.add_argument("--compression", choices=("gzip", "snappy", "lz4", "zstd"))
+    parser.add_argument("--names", nargs="*", default=[], help="of rows: only these")
+    parser.add_argument("--prove", action="store_true", help="are the peers' answers right?")
     given = parser.parse_args(arguments)
-    if given.quick:
+    if given.long:
+        given.waves = max(5, -(-7_500_000 // (given.meters * SLOTS)) + 2)
+    if given.quick or given.prove:
         given.meters, given.waves, given.rounds = 200, 8, 1
 
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
-    print(f"Python {platform.python_version()}")
-    for one in them.PEERS if given.only == "all" else ():
-        print(f"{one.name}: {them.versions(one)}; {one.settings}")
+    setting = _setting(given)
+    print(json.dumps(setting, indent=2))
     with running(given.bootstrap) as broker, tempfile.TemporaryDirectory() as home:
-        field = Field(broker, Path(home), given.meters, given.waves, given.seconds)
-        shares = {one.share for one in them.PEERS} if given.only == "all" else {1}
-        fill_topics(field, [(1, share) for share in sorted(shares)] + [(BLOCK, 1)])
+        field = Field(
+            broker, Path(home), given.meters, given.waves, given.seconds, given.compression
+        )
+        some = [p for p in them.PEERS if given.only == "all" and _is_named(p.name, given.names)]
+        shares = {1, *(one.share for one in some)}
+        blocks = [] if given.prove else [(BLOCK, 1)]
+        fill_topics(field, [(1, share) for share in sorted(shares)] + blocks)
+        if given.prove:
+            wrong = [one for one in some if not prove(field, one, them.install(one, cache()))]
+            return int(bool(wrong))
         print(f"{'':<26}{'readings/s':>12}{'per cpu-second':>14}{'broker':>8}")
-        compete(field, given.rounds, given.only)
+        compete(field, given.rounds, given.only, given.names)
     print(f"\nmedian of {given.rounds}")
     for name, rounds in field.rates.items():
         print(_row(name, middle(rounds)))
@@ -224,8 +271,35 @@ def main(arguments: list[str] | None = None) -> int:
     met = judge(field.rates)
     if given.json:
         numbers = {name: [vars(one) for one in rounds] for name, rounds in field.rates.items()}
-        given.json.write_text(json.dumps(numbers, indent=2) + "\n")
+        found = {"setting": setting, "rounds": numbers}
+        given.json.write_text(json.dumps(found, indent=2) + "\n")
     return int(given.check and not met)
+
+
+def _is_named(name: str, names: Sequence[str]) -> bool:
+    return not names or name in names
+
+
+def _setting(given: argparse.Namespace) -> dict[str, object]:
+    """What is compared on what: versions and settings, for people and beside the numbers."""
+    peers = {
+        one.name: {
+            "versions": them.versions(one),
+            "settings": one.settings,
+            "keeps": one.keeps,
+        }
+        for one in them.PEERS
+        if given.only == "all" and _is_named(one.name, given.names)
+    }
+    return {
+        "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores",
+        "python": platform.python_version(),
+        "records": f"read by {fast.way()}",
+        "meters": given.meters,
+        "windows": given.waves,
+        "compression": given.compression or "none",
+        "peers": peers,
+    }
 
 
 if __name__ == "__main__":

@@ -103,6 +103,9 @@ FIRING = {
         "2",
     ),
     "MeterAgentNoProgress": Case(series("meteragent_alive", steady(0), **ON)),
+    "MeterAgentProcessEnds": Case(
+        series("meteragent_process_ends_total", f"0x{MINUTES - 30} 3x50", **ON, how="killed")
+    ),
     "MeterAgentRestoreStuck": Case(
         series("meteragent_partitions", steady(2), **ON, state="restoring"), ON, "2"
     ),
@@ -216,6 +219,9 @@ ALMOST = {
         "meteragent_key_info", steady(1), job="meteragent", instance="b", fingerprint="aa"
     ),
     "MeterAgentNoProgress": series("meteragent_alive", f"1x{MINUTES - 1} 0x20", **ON),
+    "MeterAgentProcessEnds": series(
+        "meteragent_process_ends_total", f"0x{MINUTES - 30} 2x50", **ON, how="killed"
+    ),
     "MeterAgentRestoreStuck": series(
         "meteragent_partitions", f"0x{MINUTES - 10} 3x20", **ON, state="restoring"
     ),

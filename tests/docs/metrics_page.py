@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 from prometheus_client import CollectorRegistry, ProcessCollector
 
 from meteragent.config.load import from_document
+from meteragent.process.processes import Ends, Processes
 from meteragent.watch.gauges import Constants, Present
 from meteragent.watch.looked import GatewayDisk
 from meteragent.watch.metrics import Monitor
 from meteragent.watch.sums import SumsAtWork
-from meteragent.watch.watched import Clocks
+from meteragent.watch.whole import Nobody
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from prometheus_client.core import Metric
     from prometheus_client.registry import Collector
 
     from meteragent.config import Config
-    from meteragent.stream.pipeline import Pipeline
 
 _INTRODUCTION = """\
 # Metrics
@@ -50,34 +50,15 @@ _OPEN = (
 """Labels whose values are not fixed words."""
 
 
-class _Nobody:
-    """An agent that has not begun."""
-
-    ready = alive = False
-    stood_still = 0.0
-    fingerprint = ""
-    clocks = Clocks()
-
-    def pipelines(self) -> Mapping[int, Pipeline]:
-        return {}
-
-    def lags(self) -> Mapping[int, int]:
-        return {}
-
-    def awaited(self) -> Mapping[int, float]:
-        return {}
-
-    def blocked(self) -> Mapping[int, tuple[int, float]]:
-        return {}
-
-
 def metrics() -> str:
     """All of it as Markdown."""
     monitor = Monitor(_config())
     counted = [*monitor.series.registry.collect()]
     constants = [*Constants(monitor.guarantees.values()).collect()]
-    present = Present(monitor.guarantees, _Nobody(), monitor.fleet, monitor.recent)
+    present = Present(monitor.guarantees, Nobody(""), monitor.fleet, monitor.recent)
     names = {metric.name for metric in constants}
+    several = Processes(_config(), "", 0, (), Ends(frozenset(), 0)).registry
+    processes = [m for m in several.collect() if m.name.startswith("meteragent_process")]
     process: Collector = ProcessCollector(registry=CollectorRegistry())
     return (
         "\n\n".join(
@@ -88,6 +69,7 @@ def metrics() -> str:
                     "GatewayDisk at when asked", [*present.collect(), *SumsAtWork(dict).collect()]
                 ),
                 _table("Of a gateway alone", GatewayDisk(lambda: 0, lambda: 0).collect()),
+                _table("Where an instance is several processes", processes),
                 _table("Of the configuration", constants),
                 _table("Of the process", process.collect()),
             ]

@@ -15,7 +15,7 @@ from simulations.fleet import __main__ as fleet
 from simulations.fleet.load import count
 from simulations.fleet.traffic import BAD, CALM, Fleet, Trouble, portions
 from simulations.local_kafka import Broker, running
-from simulations.peers import contenders, kafka
+from simulations.peers import answers, contenders, kafka
 from simulations.processes import processor_seconds
 
 if TYPE_CHECKING:
@@ -89,6 +89,22 @@ def test_a_missed_target_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert kafka.judge({**rates, "meteragent": [drained(61)]})
 
 
+def test_peers_are_held_to_the_means_of_what_was_sent() -> None:
+    fleet = Fleet(3, 270, kafka.BEGIN, partitions=2, trouble=kafka.TROUBLE)
+    documents = [json.loads(value) for _, value, _ in records(fleet)]
+    sums: dict[tuple[str, int], list[float]] = {}
+    for one in documents:
+        sums.setdefault((one["meter_id"], one["ts"] // 900_000), []).append(one["value"])
+    told = [(meter, sum(some) / len(some)) for (meter, _), some in sorted(sums.items())]
+    first_two = [one for nth, one in enumerate(told) if nth % 3 < 2]
+    assert answers.judge(fleet, told).good
+    assert answers.judge(fleet, first_two).good
+    assert answers.judge(fleet, [*told, told[0]]).wrong == 1  # told twice
+    assert answers.judge(fleet, told[1:]).skipped == 1
+    assert answers.judge(fleet, [(m, v + 0.01) for m, v in told]).wrong == len(told)
+    assert not answers.judge(fleet, []).good
+
+
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
     with running() as one:
@@ -111,6 +127,19 @@ def test_the_agent_is_measured_from_end_to_end(
 ) -> None:
     assert fleet.main(["measure", "--quick", "--bootstrap", broker.bootstrap]) == 0
     assert "times as fast as one" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_an_agent_that_was_killed_late_in_a_day_is_watched_until_it_has_caught_up(
+    broker: Broker, tmp_path: Path
+) -> None:
+    file = tmp_path / "restart.json"
+    given = ["restart", "--quick", "--json", str(file), "--bootstrap", broker.bootstrap]
+    assert fleet.main(given) == 0
+    [found] = json.loads(file.read_text())
+    assert 0 < found["read_again"] <= found["foreseen"]
+    assert found["ready"] <= found["caught_up"]
 
 
 @pytest.mark.integration

@@ -51,7 +51,7 @@ function _shtab_meteragent_using
 end
 
 set -g _shtab_meteragent_commands check explain explore init key 'key create' 'key adopt' run gateway sanitize convert inspect topics 'topics create' 'topics members' ledger 'ledger migrate' 'ledger accept-loss' 'ledger show' 'ledger top' 'ledger totals' config 'config reference' completion schema
-set -g _shtab_meteragent_opts_with_value --absent --account-column --at-end --bootstrap --budget --config --count --decimal --delay --delimiter --epsilon --fill --fill-limit --format --grace --groups --hop --horizon --idle --input-format --interval --key-file --kind --ledger --maximum --meter --meter-column --min-coverage --minimum --name --noise --offset --on-exhausted --output --partitions --policy --presence --preset --quality-column --quantity --query --radius --readings --rejected --rejects --replication --resolution --skip-lines --stamp --step --tier --time-column --time-format --timezone --unit --unit-column --value-column --window -c -o
+set -g _shtab_meteragent_opts_with_value --absent --account-column --at-end --bootstrap --budget --config --count --decimal --delay --delimiter --epsilon --fill --fill-limit --format --grace --groups --hop --horizon --idle --input-format --interval --key-file --kind --ledger --maximum --meter --meter-column --min-coverage --minimum --name --noise --offset --on-exhausted --output --partitions --policy --presence --preset --processes --quality-column --query --radius --readings --rejected --rejects --replication --resolution --skip-lines --stamp --step --tier --time-column --time-format --timezone --unit --unit-column --value-column --window -c -o
 
 complete -c meteragent -e
 complete -c meteragent -f
@@ -149,6 +149,7 @@ complete -c meteragent -n '_shtab_meteragent_using key adopt' -l key-file -xka "
 complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a run -d 'sanitize what comes in on Kafka, until told to stop'
 complete -c meteragent -n '_shtab_meteragent_using run' -s h -l help -d 'show this help message and exit'
 complete -c meteragent -n '_shtab_meteragent_using run' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'
+complete -c meteragent -n '_shtab_meteragent_using run' -l processes -x -d 'so many of them in one instance, or "auto": one for each processor; instead of agent.processes'
 complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a gateway -d 'the same on MQTT, with a journal on the disk'
 complete -c meteragent -n '_shtab_meteragent_using gateway' -s h -l help -d 'show this help message and exit'
 complete -c meteragent -n '_shtab_meteragent_using gateway' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration'

@@ -302,6 +302,7 @@ _shtab_meteragent_ledger_totals_defaults_added=0
 _shtab_meteragent_run_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   {-c,--config}"[the configuration]:FILE:_files"
+  "--processes[so many of them in one instance, or \"auto\"\: one for each processor\; instead of agent.processes]:N:"
 )
 
 # guard to ensure default positional specs are added only once per session

@@ -1,0 +1,174 @@
+"""Several processes of one group, shown as one: their page, their metrics, their probes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from prometheus_client import CollectorRegistry
+
+from meteragent.stream.pipeline import Pipeline
+from meteragent.watch.families import Told, Whole
+from meteragent.watch.http_message import Request, Response, packed
+from meteragent.watch.series import exposed
+from meteragent.watch.status import Document, Status, as_json, page, probes
+from meteragent.watch.watched import Clocks
+from meteragent.watch.web import Page
+
+MOST_ERRORS = 20
+_SUMMED = ("records_per_second", "releases_per_second", "late_last_hour", "shared_last_hour")
+_SUMMED_OF_POLICIES = ("meters", "exhausted", "low")
+
+
+class Parts(Protocol):
+    """What is asked of whoever looks after the processes."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether all of them are."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether all of them get on."""
+
+    @property
+    def sentence(self) -> tuple[str, str]:
+        """How they stand: a word, and a sentence for people."""
+
+    def reports(self) -> Sequence[tuple[Mapping[str, Any], bool]]:
+        """The last that each of them has told, and whether it lives."""
+
+    def mishaps(self) -> list[Document]:
+        """Ends of processes that nobody had asked for."""
+
+
+class Nobody:
+    """An agent without a partition: what is shown before any process has told of itself."""
+
+    ready = alive = True
+    stood_still = 0.0
+    clocks = Clocks()
+
+    def __init__(self, fingerprint: str) -> None:
+        self.fingerprint = fingerprint
+
+    def pipelines(self) -> Mapping[int, Pipeline]:
+        """None."""
+        return {}
+
+    def lags(self) -> Mapping[int, int]:
+        """None."""
+        return {}
+
+    def blocked(self) -> Mapping[int, tuple[int, float]]:
+        """None."""
+        return {}
+
+    def awaited(self) -> Mapping[int, float]:
+        """None."""
+        return {}
+
+
+class Together:
+    """Answers for all of them."""
+
+    def __init__(self, nobody: Status, parts: Parts, own: CollectorRegistry) -> None:
+        """`nobody`: how it would be without any; `own`: the series of what looks after them."""
+        self._nobody, self._parts, self._own = nobody, parts, own
+        self._page = page()
+
+    def pages(self) -> dict[str, Page]:
+        """By their paths."""
+        return {
+            "/": Page(lambda asked: packed(self._page, asked)),
+            "/status.json": Page(lambda asked: as_json(self.document(), asked)),
+            "/metrics": Page(self._metrics),
+            **probes(self._parts),
+        }
+
+    def document(self) -> Document:
+        """Everything that the page shows."""
+        documents = [
+            report["status"] if lives else ended(report["status"])
+            for report, lives in self._parts.reports()
+        ]
+        word, said = self._parts.sentence
+        whole = merged(self._nobody.document(), documents)
+        errors = sorted(whole["errors"] + self._parts.mishaps(), key=lambda e: -e["at"])
+        return whole | {
+            "state": {"word": word, "sentence": said},
+            "errors": errors[:MOST_ERRORS],
+        }
+
+    def _metrics(self, asked: Request) -> Response:
+        told = [Told(report["families"], lives) for report, lives in self._parts.reports()]
+        nobody = Told(self._nobody.report()["families"], lives=not any(t.lives for t in told))
+        body, kind = exposed(Whole([nobody, *told], self._own), asked.headers.get("accept", ""))
+        return packed(Response(body, kind), asked)
+
+
+def merged(base: Document, parts: Iterable[Document]) -> Document:
+    """One document of several. Rates and counts are sums, delays those of the slowest."""
+    parts = list(parts)
+    every = [base, *parts]
+    rejects: dict[str, int] = {}
+    for one in every:
+        for reason, count in one["rejects"].items():
+            rejects[reason] = rejects.get(reason, 0) + count
+    return (
+        base
+        | {name: sum(one[name] for one in every) for name in _SUMMED}
+        | {
+            "delay_seconds": {which: _slowest(every, which) for which in ("median", "most")},
+            "partitions": sorted(
+                (row for one in every for row in one["partitions"]), key=lambda r: r["partition"]
+            ),
+            "policies": [
+                _policy([one["policies"][nth] for one in every])
+                for nth in range(len(base["policies"]))
+            ],
+            "rejects": rejects,
+            "mostly_late": any(one["mostly_late"] for one in parts),
+            "mostly_shared": any(one["mostly_shared"] for one in parts),
+            "silent_seconds": min(one["silent_seconds"] for one in every),
+            "errors": [error for one in every for error in one["errors"]],
+        }
+    )
+
+
+def _slowest(parts: Iterable[Document], which: str) -> float | None:
+    told = (one["delay_seconds"][which] for one in parts)
+    return max((delay for delay in told if delay is not None), default=None)
+
+
+def ended(document: Document) -> Document:
+    """What still holds of a process that has ended: what it counted."""
+    gone = dict.fromkeys(_SUMMED, 0) | {"partitions": [], "mostly_late": False}
+    policies = [
+        policy | dict.fromkeys(_SUMMED_OF_POLICIES, 0) | {"tenths": [0] * len(policy["tenths"])}
+        for policy in document["policies"]
+    ]
+    return document | gone | {"mostly_shared": False, "policies": policies}
+
+
+def _policy(parts: Sequence[Document]) -> Document:
+    meters = sum(one["meters"] for one in parts)
+    known = [one["exhaustion_seconds"] for one in parts if one["exhaustion_seconds"] is not None]
+    spent = [[one["meters"] * minute for minute in one["spent_by_each"]] for one in parts]
+    return (
+        parts[0]
+        | {name: sum(one[name] for one in parts) for name in _SUMMED_OF_POLICIES}
+        | {
+            "exhaustion_seconds": min(known, default=None),
+            "answers": [
+                one | {"released": sum(part["answers"][nth]["released"] for part in parts)}
+                for nth, one in enumerate(parts[0]["answers"])
+            ],
+            "tenths": [sum(tenth) for tenth in zip(*(p["tenths"] for p in parts), strict=True)],
+            "spent_by_each": [sum(minute) / max(1, meters) for minute in zip(*spent, strict=True)],
+            "windows": _sums([one["windows"] for one in parts]),
+            "suppressed": _sums([one["suppressed"] for one in parts]),
+        }
+    )
+
+
+def _sums(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    return {name: sum(one[name] for one in counts) for name in counts[0]}
