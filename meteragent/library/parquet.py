@@ -11,10 +11,10 @@ import narwhals as nw
 from meteragent.errors import FileRefused
 from meteragent.formats.release_columns import CellKind
 from meteragent.library.frames import Where, frame_of
+from meteragent.library.group_session import begun
 from meteragent.library.outcome import Column, table
 from meteragent.library.plan import KeyLike, PolicyPlan
 from meteragent.library.rows import AT_ONCE, Tallied
-from meteragent.library.session import Session
 
 try:
     import pyarrow as pa
@@ -26,6 +26,8 @@ except ImportError:  # pragma: no cover - seen where it is not installed
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from meteragent.library.listed import GroupsLike
 
 
 def protect_parquet(
@@ -43,6 +45,7 @@ def protect_parquet(
     time_format: str | None = None,
     timezone: str = "UTC",
     by_meter: bool = False,
+    groups: "GroupsLike | None" = None,
 ) -> Tallied:
     """Protect a Parquet file of any size; answer what became of its rows.
 
@@ -55,7 +58,7 @@ def protect_parquet(
     part = target.with_name(f"{target.name}.part")
     if target.exists():
         raise FileRefused(str(target), "is there already", "name a new file, or remove it")
-    with Session(plan, key, ledger, by_meter=by_meter) as session:
+    with begun(plan, key, ledger, groups, timezone=timezone, by_meter=by_meter) as session:
         if part.exists() and session.paid_for(target):
             problem = "holds what an earlier run has released and paid for"
             raise FileRefused(str(part), problem, f"rename it to {target.name}")

@@ -11,6 +11,7 @@ from meteragent.config.secretfile import SecretFile
 from meteragent.errors import ConfigRefused, InvalidSetting
 from meteragent.explain.document import Explanation
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy
 
 WIDTH = 100
 KeyLike = NoiseKey | str | Path | None
@@ -35,6 +36,11 @@ class PolicyPlan:
     """What is released of which meters, and at what price."""
 
     config: Config
+
+    @property
+    def policies(self) -> tuple[Policy, ...]:
+        """Those of meters, and those of groups."""
+        return (*self.config.policies, *(one.policy for one in self.config.groups))
 
     def explain(self) -> Explained:
         """What it protects, what it costs and what it is good for."""
@@ -63,8 +69,34 @@ def policy(preset: str | None = None, /, **settings: Any) -> PolicyPlan:  # noqa
 
     ConfigRefused: what is wrong with it, all at once.
     """
+    return _planned("policy", preset, settings)
+
+
+def group_policy(preset: str | None = None, /, **settings: Any) -> PolicyPlan:  # noqa: ANN401 - any setting
+    """Choose what is released of the sums of groups of homes, such as the feeder that they are on.
+
+    `settings` are those of a `[[group]]` table, written the same way.
+
+    >>> import meteragent as ma
+    >>> plan = ma.group_policy("feeder", interval="1m", min_homes=50)
+    >>> print(plan.explain().policies[0].of)
+    groups
+
+    ConfigRefused: what is wrong with it, all at once.
+    """
+    return _planned("group", preset, settings)
+
+
+def policies(file: str | Path) -> PolicyPlan:
+    """What an `agent.toml` releases: all of its policies, of meters and of groups, and its key."""
+    config = load(Path(file), os.environ)
+    config.refuse_tiers("by the library")
+    return PolicyPlan(config)
+
+
+def _planned(table: str, preset: str | None, settings: dict[str, Any]) -> PolicyPlan:
     chosen = {} if preset is None else {"preset": preset}
-    document = {"policy": [{"name": preset or "policy", **chosen, **settings}]}
+    document = {table: [{"name": preset or table, **chosen, **settings}]}
     try:
         config = from_document(document, Path(), {})
         config.refuse_tiers("by the library")
@@ -73,22 +105,11 @@ def policy(preset: str | None = None, /, **settings: Any) -> PolicyPlan:  # noqa
         raise ConfigRefused([_as_argument(problem) for problem in refused.problems]) from None
 
 
-def policies(file: str | Path) -> PolicyPlan:
-    """What an `agent.toml` releases: all of its policies, and its key."""
-    config = load(Path(file), os.environ)
-    config.refuse_groups(
-        "is not released by the library, only of files and on Kafka",
-        "leave it out, and run `meteragent sanitize --groups`",
-    )
-    config.refuse_tiers("by the library")
-    return PolicyPlan(config)
-
-
 def create_key(path: str | Path) -> None:
     """Make a new noise key, for its owner alone. KeyRefused: there is a file already."""
     keyfile.create(Path(path))
 
 
 def _as_argument(problem: InvalidSetting) -> InvalidSetting:
-    name = problem.field.removeprefix("policy[0].")
+    name = problem.field.removeprefix("policy[0].").removeprefix("group[0].")
     return InvalidSetting(name, problem.problem, problem.instead)

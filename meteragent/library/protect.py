@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from meteragent.library.frames import Where, frame_of, opened
+from meteragent.library.group_session import begun
 from meteragent.library.outcome import Column
 from meteragent.library.plan import KeyLike, PolicyPlan
-from meteragent.library.session import Session
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
+
+    from meteragent.library.listed import GroupsLike
 
 Frame = TypeVar("Frame", bound="IntoDataFrame")
 
@@ -38,6 +40,7 @@ def protect(
     unit: str = "W",
     time_format: str | None = None,
     timezone: str = "UTC",
+    groups: "GroupsLike | None" = None,
 ) -> Frame:
     """Protect the readings of a frame; the answer is a frame of the same kind, a row per window.
 
@@ -51,8 +54,12 @@ def protect(
     `time_format`, as `sanitize` has it; `timezone` is that of times which do not say theirs. Pass
     whole windows: one that is over is closed at the end, and what comes later is late.
 
+    `groups` says which homes are in which groups: a frame with the columns `meter_id` and
+    `group_id`, and `from` and `until` where homes come and go; or the CSV that `sanitize --groups`
+    reads. Then the sums of groups are released, under a plan of `group_policy`, and no meters.
+
     ReadingsLost is warned of where rows are in no window: rejected, late, or in one slot with
-    others.
+    others; and where memberships do not take effect as they are listed.
 
     >>> import meteragent as ma, polars as pl
     >>> from datetime import datetime, timedelta
@@ -68,7 +75,7 @@ def protect(
     """
     where = Where(meter, time, value, meter_id, unit, time_format, timezone)
     given = opened(frame)
-    with Session(plan, key, ledger) as session:
+    with begun(plan, key, ledger, groups, timezone=timezone) as session:
         parts = [session.feed(where.cells(given), by_time=True), session.end()]
         released = frame_of(_joined(parts), session.kinds, given.implementation).to_native()
         session.commit()

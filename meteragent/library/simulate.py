@@ -139,8 +139,11 @@ def simulate(
     (40, 0.5)
     """
     where, given = Where(meter, time, value, meter_id, unit, time_format, timezone), opened(frame)
-    if len(plan.config.policies) > 1:
+    if len(plan.policies) > 1:
         raise InvalidSetting("plan", "has several policies", "simulate one after the other")
+    if plan.config.group:
+        problem = "is of groups, and traces are of meters"
+        raise InvalidSetting("plan", problem, "pass one of `policy`; `explain` says it of groups")
     if guess not in {"meter", "window"}:
         raise InvalidSetting("guess", "is none", 'write "meter" or "window"')
     rows, [assigned] = where.cells(given), plan.config.assigned
