@@ -39,10 +39,7 @@ def columns_of(policies: Iterable[Policy]) -> dict[str, CellKind]:
     Precondition: the policies are of meters, or all of them of groups.
     """
     policies = list(policies)
-    of_groups = {name_of(policy) for policy in policies} == {"group_id"}
-    kinds = dict(_OF_GROUPS if of_groups else _OF_METERS)
-    if any(policy.readings == "exact" for policy in policies):
-        kinds["readings"] = "number"
+    kinds = _about(policies)
     for asked in (asked for policy in policies for asked in policy.questions):
         answer: CellKind = "numbers" if is_list(asked.query) else "number"
         name = asked.query.name
@@ -50,6 +47,14 @@ def columns_of(policies: Iterable[Policy]) -> dict[str, CellKind]:
     if any(policy.noise == JOINT for policy in policies):
         kinds[f"{JOINT}{EPSILON}"] = "text"
     return kinds
+
+
+def _about(policies: list[Policy]) -> dict[str, CellKind]:
+    """What is said of every window."""
+    if {*map(name_of, policies)} == {"group_id"}:
+        return dict(_OF_GROUPS)
+    exact = any(policy.readings == "exact" for policy in policies)
+    return {**_OF_METERS, "readings": "number" if exact else "text"}
 
 
 def row_of(kinds: dict[str, CellKind], document: dict[str, Any]) -> dict[str, Any]:

@@ -125,20 +125,25 @@ def spread(
     at least, over the noise. `query` names the layers, where the plan asks for several.
     """
     given, made = opened(released), Made(_SPREAD)
-    layered = [
-        asked.query.name for one in plan.policies for asked in one.questions if asked.query.layers
-    ]
-    if not layered:
-        problem = "asks for no layers"
-        raise InvalidSetting("plan", problem, 'ask a group for example for "layers(500W)"')
-    for policy, asked, rows in asking(given, plan, query or layered[0]):
+    for policy, asked, rows in asking(given, plan, query or _layered(plan)):
         assert isinstance(policy, GroupPolicy)  # noqa: S101 - none else has layers
         values, homes = given[asked.query.name].to_list(), given["homes"].to_list()
-        for row in (row for row in rows.tolist() if values[row] is not None):
-            its = read_layers(values[row], policy, asked, homes[row], share)
-            for cells in zip(its.thresholds, its.low, its.guess, its.high, strict=True):
-                made.add(row, *cells)
+        for row in rows.tolist():
+            if values[row] is not None:
+                its = read_layers(values[row], policy, asked, homes[row], share)
+                for cells in zip(its.thresholds, its.low, its.guess, its.high, strict=True):
+                    made.add(row, *cells)
     return made.frame(given, ["group_id", "window_start", "window_end", "policy"])  # type: ignore[no-any-return]
+
+
+def _layered(plan: PolicyPlan) -> str:
+    """The first layers that a plan asks for."""
+    asked = (one.query for policy in plan.policies for one in policy.questions)
+    layers = next((query.name for query in asked if query.layers), None)
+    if layers is None:
+        problem, instead = "asks for no layers", 'ask a group for example for "layers(500W)"'
+        raise InvalidSetting("plan", problem, instead)
+    return layers
 
 
 _SPREAD: dict[str, CellKind] = {
