@@ -126,7 +126,7 @@ def _said(path: Path, *, made: bool, more: str = "") -> None:
 
 def _say_on(config: Config, arguments: Namespace) -> None:
     """What is promised now, and what to do next."""
-    [policy] = (*config.policy, *config.group)
+    policy = (config.policy or config.group)[0]
     sys.stdout.write(f"\n{policy.guarantee.promised().sentences[0]}\n\nNext:\n")
     for command in ("explain", *_ways(config, arguments)):
         sys.stdout.write(f"  meteragent {command} -c {arguments.config}\n")
