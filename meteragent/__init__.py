@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from meteragent.library.parquet import protect_parquet as protect_parquet
     from meteragent.library.plan import PolicyPlan as PolicyPlan
     from meteragent.library.plan import create_key as create_key
+    from meteragent.library.plan import group_policy as group_policy
     from meteragent.library.plan import policies as policies
     from meteragent.library.plan import policy as policy
     from meteragent.library.protect import ReadingsLost as ReadingsLost
@@ -44,6 +45,7 @@ _HOME = {
     "TruncatedGeometric": "privacy.mechanism",
     "Windows": "privacy.windows",
     "create_key": "library.plan",
+    "group_policy": "library.plan",
     "policies": "library.plan",
     "policy": "library.plan",
     "protect": "library.protect",

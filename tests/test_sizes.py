@@ -8,6 +8,7 @@ counts without the last two, and lets none beyond 10 pass at all.)
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,7 @@ from tests.test_purity import parsed, sources
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+DEPLOY = Path(__file__).parents[1] / "deploy"
 MOST_LINES = 310
 """Of a module."""
 LONGEST_BODY = 45
@@ -60,6 +62,13 @@ def decisions(node: ast.AST) -> int:
 def test_modules_are_short() -> None:
     lengths = {module: text.count("\n") for module, text in sources().items()}
     assert {module: n for module, n in lengths.items() if n > MOST_LINES} == {}
+
+
+def test_modules_of_deploy_are_short() -> None:
+    files = [path for path in DEPLOY.rglob("*.py") if "node_modules" not in path.parts]
+    lengths = {path.name: path.read_text().count("\n") for path in files}
+    assert len(lengths) > 20
+    assert {name: n for name, n in lengths.items() if n > MOST_LINES} == {}
 
 
 def test_functions_are_short() -> None:

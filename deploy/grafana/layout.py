@@ -68,7 +68,7 @@ class Dashboard:
             "tags": ["meteragent"],
             "schemaVersion": 39,
             "version": 1,
-            "editable": False,
+            "editable": True,
             "graphTooltip": 1,
             "refresh": "30s",
             "timezone": "browser",

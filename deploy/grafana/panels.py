@@ -1,4 +1,9 @@
-"""Panels: what each says, how its kind looks, and the JSON that Grafana reads."""
+"""Panels: what each says, how its kind looks, and the JSON that Grafana reads.
+
+Grafana's foundation SDK was tried. It makes the same JSON in 81 lines, and here are 128; but it is
+a package of 5 MB for each version of Grafana, and reads a dashboard with mistakes without a word.
+So JSON is written here, and Grafana's own schema, in TypeScript, is what judges it in the tests.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any

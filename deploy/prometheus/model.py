@@ -9,6 +9,18 @@ PAGE = "runbooks.md"
 WARNING, CRITICAL = "warning", "critical"
 
 
+INSTANCE = ("job", "instance")
+
+
+def lately(counter: str) -> str:
+    """By how much a counter rose within the last hour, also before it was first scraped."""
+    young = "(time() - process_start_time_seconds < bool 3600)"
+    return (
+        f"sum by (job, instance) (increase({counter}[1h])) "
+        f"+ on (job, instance) sum by (job, instance) ({counter}) * on (job, instance) {young}"
+    )
+
+
 @dataclass(frozen=True)
 class Recorded:
     """A result that is kept under a name: `level:metric:operations`, as Prometheus advises."""

@@ -1,7 +1,6 @@
 """Alerts about budgets and about what is withheld, rejected or refused."""
 
-from deploy.prometheus.health import INSTANCE, lately
-from deploy.prometheus.model import WARNING, Alert
+from deploy.prometheus.model import INSTANCE, WARNING, Alert, lately
 
 POLICY = ("job", "policy")
 

@@ -41,6 +41,8 @@ CHOICES = {
     "on_exhausted": ("suppress", "partial"),
     "noise": ("independent", "joint"),
 }
+OF_GROUPS = ("feeder", "feeder-15m")
+"""Presets of the sums of groups of homes."""
 MAPPING = {
     "input_format": "format",
     "meter": "only_meter",

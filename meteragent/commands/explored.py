@@ -101,7 +101,11 @@ class _Looked:
         rights = [(seen.right.once, seen.right.month) for seen in explained.loads]
         return {
             "answers": [
-                {**_answer(its), "homes": self._of_homes(policy, asked)}
+                {
+                    **_answer(its),
+                    "homes": self._of_homes(policy, asked),
+                    "group": _of_group(policy, asked),
+                }
                 for asked, its in zip(policy.questions, explained.answers, strict=True)
             ],
             "loads": [[[its, share_text(its)] for its in pair] for pair in rights],
@@ -116,6 +120,12 @@ class _Looked:
             means = (sum_quantile(policy, asked, homes, SURE) / homes for homes in HOMES)
             self._means[key] = [*map(watts_text, means)]
         return self._means[key]
+
+
+def _of_group(policy: Policy, asked: Question) -> list[str]:
+    """The same where so many homes are a group: one draw of the same noise is for all of them."""
+    off = sum_quantile(policy, asked, 1, SURE)
+    return [watts_text(off / homes) for homes in HOMES]
 
 
 def _axes(nearby: Nearby) -> list[Shown]:

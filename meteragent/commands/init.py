@@ -12,13 +12,20 @@ from pathlib import Path
 from meteragent.commands.exit_codes import Exit
 from meteragent.config import Config, from_document, keyfile, load
 from meteragent.config.presets import presets
+from meteragent.config.works import works
 from meteragent.errors import ConfigRefused, FileRefused, InvalidSetting
 
 KEY = "noise.key"
 ARGUMENTS = {
-    "policy[0].preset": "PRESET",
-    "policy[0].interval": "--interval",
-    "policy[0].name": "--name",
+    **{
+        f"{table}[0].{field}": argument
+        for table in ("policy", "group")
+        for field, argument in (
+            ("preset", "PRESET"),
+            ("interval", "--interval"),
+            ("name", "--name"),
+        )
+    },
     "kafka.bootstrap_servers": "--bootstrap",
 }
 """Settings -> the arguments that they are made of."""
@@ -44,7 +51,9 @@ def run(arguments: Namespace) -> Exit:
 
 def document(arguments: Namespace) -> str:
     """The configuration, as somebody would write it."""
-    preset = presets().get(arguments.preset)
+    of_groups = presets("groups")
+    preset = (presets() | of_groups).get(arguments.preset)
+    table = "group" if arguments.preset in of_groups else "policy"
     hides = f"  # to hide {preset.hides}" if preset else ""
     lines = [
         "# `meteragent config reference` explains every setting, and those that are not here.",
@@ -58,7 +67,7 @@ def document(arguments: Namespace) -> str:
         servers = json.dumps(arguments.bootstrap.split(","))
         lines += ["[kafka]", f"bootstrap_servers = {servers}", ""]
     name = arguments.name or arguments.preset
-    lines += ["[[policy]]", f"name = {json.dumps(name)}"]
+    lines += [f"[[{table}]]", f"name = {json.dumps(name)}"]
     lines += [f"preset = {json.dumps(arguments.preset)}{hides}"]
     if arguments.interval:
         quoted = json.dumps(arguments.interval)
@@ -98,8 +107,12 @@ def _make_topics(config: Config, arguments: Namespace) -> None:
     from meteragent.kafka import topics  # noqa: PLC0415 - aiokafka takes its time to load
     from meteragent.kafka.clients import Clients  # noqa: PLC0415
 
-    clients = Clients(config.kafka)
-    made = asyncio.run(topics.create(config, clients, arguments.partitions, arguments.replication))
+    many, copies = arguments.partitions, arguments.replication
+    made = [
+        name
+        for own in works(config).values()
+        for name in asyncio.run(topics.create(own, Clients(own.kafka), many, copies))
+    ]
     for name in made:
         sys.stdout.write(f"{name}: made, a topic\n")
     if not made:
@@ -113,13 +126,15 @@ def _said(path: Path, *, made: bool, more: str = "") -> None:
 
 def _say_on(config: Config, arguments: Namespace) -> None:
     """What is promised now, and what to do next."""
-    [policy] = config.policy
+    policy = (config.policy or config.group)[0]
     sys.stdout.write(f"\n{policy.guarantee.promised().sentences[0]}\n\nNext:\n")
-    file = arguments.config
-    ways = (
-        [f"meteragent check -c {file}", f"meteragent run -c {file}"]
-        if arguments.bootstrap
-        else [f"meteragent sanitize IN -o OUT --ledger spend.db -c {file}"]
-    )
-    for command in (f"meteragent explain -c {file}", *ways):
-        sys.stdout.write(f"  {command}\n")
+    for command in ("explain", *_ways(config, arguments)):
+        sys.stdout.write(f"  meteragent {command} -c {arguments.config}\n")
+
+
+def _ways(config: Config, arguments: Namespace) -> list[str]:
+    """Commands; `groups.csv` says which homes are in which groups."""
+    if arguments.bootstrap:
+        return [*(["topics members groups.csv"] if config.group else []), "check", "run"]
+    groups = " --groups groups.csv" if config.group else ""
+    return [f"sanitize IN -o OUT --ledger spend.db{groups}"]

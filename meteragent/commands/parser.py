@@ -102,7 +102,10 @@ def _add_explore(commands: "_SubParsersAction[ArgumentParser]") -> None:
 
 def _add_init(commands: "_SubParsersAction[ArgumentParser]") -> None:
     init = commands.add_parser("init", help="make a configuration, a key and topics to start with")
-    init.add_argument("preset", choices=files.CHOICES["preset"], help="what is to be hidden")
+    choices = (*files.CHOICES["preset"], *files.OF_GROUPS)
+    init.add_argument(
+        "preset", choices=choices, help="what is to be hidden; feeder… are for groups of homes"
+    )
     init.add_argument(
         "--interval", metavar="10s", help="from one reading of a meter to the next (the preset's)"
     )

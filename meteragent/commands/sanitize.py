@@ -123,8 +123,6 @@ def _output(arguments: Namespace) -> Path | None:
         raise InvalidSetting("--format", "is a table, and no pipe takes one", "name it with -o")
     if arguments.follow:
         raise InvalidSetting("--format", problem, instead)
-    if arguments.groups:
-        raise InvalidSetting("--format", "is of meters, and there is --groups", "write csv")
     beside: Path = _parquet().lines_beside(path)
     return beside
 

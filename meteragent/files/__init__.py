@@ -11,7 +11,8 @@ steps       how far apart readings are
 totals, progress    what became of readings, and how far a job is
 paths       where a job reads and writes
 job         the loop: what was written and what was paid become true together
-members, group_job    who is in which group, and the same loop for groups of homes
+members, group_accounts    who is in which group, and what a ledger knows of groups
+group_job    the same loop for groups of homes
 
 A record's offset is its line number, from 0; its timestamp says nothing, so no reading is too
 far in the future: old exports have no clock to compare with.

@@ -15,6 +15,7 @@ from meteragent.privacy.arrays import Mask
 from meteragent.privacy.domain import Watts
 from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.policy import RELEASE_SCHEMA, Policy
+from meteragent.privacy.query import Query
 from meteragent.stream.readings import Reject
 from meteragent.stream.releases import Kind, Releases
 
@@ -153,6 +154,11 @@ def readings_of(releases: Releases) -> list[int] | list[str]:
     return [CLASSES[which] for which in classes.tolist()]
 
 
+def is_list(query: Query) -> bool:
+    """Whether what it answers is several numbers: of slots, or of layers."""
+    return query.per_slot or query.layers > 0
+
+
 class Answers:
     """Which outputs are whose, and how they are written down."""
 
@@ -161,7 +167,7 @@ class Answers:
         queries = [question.query for question in policy.questions]
         outputs = [query.outputs(policy.slots) for query in queries]
         spans = pairwise([0, *np.cumsum(outputs).tolist()])
-        many = [query.per_slot or query.layers > 0 for query in queries]
+        many = [is_list(query) for query in queries]
         self._spans = list(zip(spans, many, strict=True))
 
     def cells(self, outputs: Watts, present: Mask, kind: Kind) -> list[Iterable[str]]:

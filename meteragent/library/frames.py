@@ -29,7 +29,7 @@ except ImportError:  # pragma: no cover - seen where it is not installed
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-_DATES = (nw.Datetime, nw.Date)
+DATES = (nw.Datetime, nw.Date)
 _SECONDS = {"unix": 1000, "unix_ms": 1}
 
 
@@ -80,11 +80,7 @@ class Where:
         """The ids there are, and which of them each row's is."""
         if self.meter_id or not len(frame):
             return [self.meter_id or ""], np.zeros(len(frame), dtype=np.int64)
-        column = frame[self.meter]
-        if column.dtype.is_float():
-            problem = "holds numbers that may have a fraction, and ids do not"
-            raise InvalidSetting("meter", problem, "make them text, or whole numbers")
-        ids = column.cast(nw.String()).fill_null("")
+        ids = ids_of(frame[self.meter], "meter")
         names: list[str] = ids.unique().to_list()
         numbers = ids.replace_strict(names, [*range(len(names))], return_dtype=nw.Int64())
         return names, numbers.to_numpy().astype(np.int64, copy=False)
@@ -100,20 +96,11 @@ class Where:
 
     def _times(self, frame: "nw.DataFrame[Any]") -> Integers:
         column = frame[self.time]
-        if isinstance(column.dtype, _DATES):
-            return self._of_dates(column)
+        if isinstance(column.dtype, DATES):
+            return moments_of(column, self.timezone)
         if column.dtype.is_numeric():
             return self._of_numbers(column)
         return self._of_texts(column.cast(nw.String()).to_list())
-
-    def _of_dates(self, column: "nw.Series[Any]") -> Integers:
-        missing = column.is_null().to_numpy().astype(np.bool_)
-        zoned = isinstance(column.dtype, nw.Datetime) and column.dtype.time_zone is not None
-        shown = column.dt.timestamp("ms").fill_null(0).to_numpy()
-        times: Integers = shown.astype(np.int64)
-        if not zoned and self.timezone != "UTC":
-            times = zone(self.timezone).moments(times)
-        return np.where(missing, NO_TIME, times)
 
     def _of_numbers(self, column: "nw.Series[Any]") -> Integers:
         factor = _SECONDS.get(self.time_format or "")
@@ -143,14 +130,32 @@ def _one(read: TimeFormat, text: object) -> int:
         return NO_TIME
 
 
-def opened(frame: "IntoDataFrame") -> "nw.DataFrame[Any]":
+def ids_of(column: "nw.Series[Any]", argument: str) -> "nw.Series[Any]":
+    """Ids as text, empty where there is none."""
+    if column.dtype.is_float():
+        problem = "holds numbers that may have a fraction, and ids do not"
+        raise InvalidSetting(argument, problem, "make them text, or whole numbers")
+    return column.cast(nw.String()).fill_null("")
+
+
+def moments_of(column: "nw.Series[Any]", timezone: str) -> Integers:
+    """Dates as milliseconds, `NO_TIME` where there is none; `timezone`: if they name none."""
+    missing = column.is_null().to_numpy().astype(np.bool_)
+    zoned = isinstance(column.dtype, nw.Datetime) and column.dtype.time_zone is not None
+    times: Integers = column.dt.timestamp("ms").fill_null(0).to_numpy().astype(np.int64)
+    if not zoned and timezone != "UTC":
+        times = zone(timezone).moments(times)
+    return np.where(missing, NO_TIME, times)
+
+
+def opened(frame: "IntoDataFrame", argument: str = "frame") -> "nw.DataFrame[Any]":
     """A frame of any kind. InvalidSetting: it is none, or one that is not there yet."""
     try:
         return nw.from_native(frame, eager_only=True)
     except TypeError:
         problem = "is no pandas or polars data frame and no pyarrow table"
         instead = "give one of them; .collect() makes one of what is lazy"
-        raise InvalidSetting("frame", problem, instead) from None
+        raise InvalidSetting(argument, problem, instead) from None
 
 
 def frame_of(

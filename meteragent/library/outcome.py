@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meteragent.formats.encoder import counts_are_told, readings_of
+from meteragent.formats.encoder import counts_are_told, is_list, name_of, readings_of
 from meteragent.formats.release_columns import EPSILON, TYPES, UNBIASED, CellKind
 from meteragent.privacy.arrays import Mask
 from meteragent.privacy.domain import Watts
@@ -57,7 +57,7 @@ def _cells(kinds: dict[str, CellKind], releases: Releases) -> dict[str, Column]:
     policy, released = releases.policy, releases.released
     many, answered = len(released), released.any(axis=1)
     cells: dict[str, Column] = {
-        "meter_id": np.array(releases.meters, dtype=np.object_),
+        name_of(policy): np.array(releases.meters, dtype=np.object_),
         "window_start": releases.starts,
         "window_end": releases.ends,
         "status": np.where(answered, _text("released", many), _text("suppressed", many)),
@@ -66,11 +66,11 @@ def _cells(kinds: dict[str, CellKind], releases: Releases) -> dict[str, Column]:
         "policy": _text(policy.id, many),
         "slots": np.broadcast_to(np.asarray(releases.slots, dtype=np.int64), many),
     }
-    kind = kinds["readings"]
-    counts = _nothing(kind, many)
-    if counts_are_told(policy, Kind((0,), Withheld.NOTHING)):
+    if releases.homes is not None:
+        cells["homes"] = releases.homes
+    elif counts_are_told(policy, Kind((0,), Withheld.NOTHING)):
+        cells["readings"] = counts = _nothing(kinds["readings"], many)
         counts[answered] = np.array(readings_of(releases), dtype=np.object_)[answered]
-    cells["readings"] = counts
     for charge in policy.charges:
         epsilon = _text(charge.epsilon, many)
         epsilon[~released[:, charge.first : charge.queries].any(axis=1)] = None
@@ -87,7 +87,7 @@ def _answers(releases: Releases) -> dict[str, Column]:
             some = values[:, slice(*span)], released[:, place]
             shown = (
                 _lists(releases, *some)
-                if asked.query.per_slot
+                if is_list(asked.query)
                 else np.where(some[1], some[0][:, 0], np.nan)
             )
             cells[f"{asked.query.name}{suffix}"] = shown

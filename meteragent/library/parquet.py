@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,10 +14,10 @@ from meteragent.formats.mapping import Stamp
 from meteragent.formats.quantity import Kind
 from meteragent.formats.release_columns import CellKind
 from meteragent.library.frames import Where, frame_of
+from meteragent.library.group_session import begun
 from meteragent.library.outcome import Column, table
 from meteragent.library.plan import KeyLike, PolicyPlan
 from meteragent.library.rows import AT_ONCE, Tallied
-from meteragent.library.session import Session
 
 try:
     import pyarrow as pa
@@ -28,6 +29,8 @@ except ImportError:  # pragma: no cover - seen where it is not installed
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from meteragent.library.listed import GroupsLike
 
 
 def protect_parquet(
@@ -47,6 +50,7 @@ def protect_parquet(
     time_format: str | None = None,
     timezone: str = "UTC",
     by_meter: bool = False,
+    groups: "GroupsLike | None" = None,
 ) -> Tallied:
     """Protect a Parquet file of any size; answer what became of its rows.
 
@@ -56,11 +60,12 @@ def protect_parquet(
     """
     meaning = plan.meaning(kind, unit, stamp)
     where = Where(meter, time, value, meter_id, meaning, time_format, timezone)
-    target, counts = Path(target), kind == "register"
+    target = Path(target)
     part = target.with_name(f"{target.name}.part")
     if target.exists():
         raise FileRefused(str(target), "is there already", "name a new file, or remove it")
-    with Session(plan, key, ledger, by_meter=by_meter, counts=counts) as session:
+    begin = partial(begun, plan, key, ledger, groups, timezone=timezone)
+    with begin(by_meter=by_meter, counts=kind == "register") as session:
         if part.exists() and session.paid_for(target):
             problem = "holds what an earlier run has released and paid for"
             raise FileRefused(str(part), problem, f"rename it to {target.name}")

@@ -14,6 +14,7 @@ from meteragent.explain.document import Explanation
 from meteragent.formats.mapping import Meaning, Stamp
 from meteragent.formats.quantity import MEASURED, UNITS, Kind, Quantity, refuse_other_units
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.policy import Policy
 from meteragent.privacy.units import BASE, Measured
 
 WIDTH = 100
@@ -39,6 +40,11 @@ class PolicyPlan:
     """What is released of which meters, and at what price."""
 
     config: Config
+
+    @property
+    def policies(self) -> tuple[Policy, ...]:
+        """Those of meters, and those of groups."""
+        return (*self.config.policies, *(one.policy for one in self.config.groups))
 
     def explain(self) -> Explained:
         """What it protects, what it costs and what it is good for."""
@@ -83,8 +89,34 @@ def policy(preset: str | None = None, /, **settings: Any) -> PolicyPlan:  # noqa
 
     ConfigRefused: what is wrong with it, all at once.
     """
+    return _planned("policy", preset, settings)
+
+
+def group_policy(preset: str | None = None, /, **settings: Any) -> PolicyPlan:  # noqa: ANN401 - any setting
+    """Choose what is released of the sums of groups of homes, such as the feeder that they are on.
+
+    `settings` are those of a `[[group]]` table, written the same way.
+
+    >>> import meteragent as ma
+    >>> plan = ma.group_policy("feeder", interval="1m", min_homes=50)
+    >>> print(plan.explain().policies[0].of)
+    groups
+
+    ConfigRefused: what is wrong with it, all at once.
+    """
+    return _planned("group", preset, settings)
+
+
+def policies(file: str | Path) -> PolicyPlan:
+    """What an `agent.toml` releases: all of its policies, of meters and of groups, and its key."""
+    config = load(Path(file), os.environ)
+    config.refuse_tiers("by the library")
+    return PolicyPlan(config)
+
+
+def _planned(table: str, preset: str | None, settings: dict[str, Any]) -> PolicyPlan:
     chosen = {} if preset is None else {"preset": preset}
-    document: dict[str, Any] = {"policy": [{"name": preset or "policy", **chosen, **settings}]}
+    document: dict[str, Any] = {table: [{"name": preset or table, **chosen, **settings}]}
     if settings.get("quantity") in BASE:
         document["input"] = {"unit": BASE[settings["quantity"]]}
     try:
@@ -93,17 +125,6 @@ def policy(preset: str | None = None, /, **settings: Any) -> PolicyPlan:  # noqa
         return PolicyPlan(config)
     except ConfigRefused as refused:
         raise ConfigRefused([_as_argument(problem) for problem in refused.problems]) from None
-
-
-def policies(file: str | Path) -> PolicyPlan:
-    """What an `agent.toml` releases: all of its policies, and its key."""
-    config = load(Path(file), os.environ)
-    config.refuse_groups(
-        "is not released by the library, only of files and on Kafka",
-        "leave it out, and run `meteragent sanitize --groups`",
-    )
-    config.refuse_tiers("by the library")
-    return PolicyPlan(config)
 
 
 def create_key(path: str | Path) -> None:
@@ -125,5 +146,5 @@ def _usual(kind: Kind, quantity: Measured) -> str:
 
 
 def _as_argument(problem: InvalidSetting) -> InvalidSetting:
-    name = problem.field.removeprefix("policy[0].")
+    name = problem.field.removeprefix("policy[0].").removeprefix("group[0].")
     return InvalidSetting(name, problem.problem, problem.instead)

@@ -13,12 +13,14 @@ import numpy as np
 from meteragent.formats.mapping import Stamp
 from meteragent.formats.quantity import Kind
 from meteragent.library.frames import Where, frame_of, opened
+from meteragent.library.group_session import begun
 from meteragent.library.outcome import Column
 from meteragent.library.plan import KeyLike, PolicyPlan
-from meteragent.library.session import Session
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
+
+    from meteragent.library.listed import GroupsLike
 
 Frame = TypeVar("Frame", bound="IntoDataFrame")
 
@@ -42,6 +44,7 @@ def protect(
     stamp: Stamp = "start",
     time_format: str | None = None,
     timezone: str = "UTC",
+    groups: "GroupsLike | None" = None,
 ) -> Frame:
     """Protect the readings of a frame; the answer is a frame of the same kind, a row per window.
 
@@ -59,8 +62,12 @@ def protect(
     `time_format`, as `sanitize` has it; `timezone` is that of times which do not say theirs. Pass
     whole windows: one that is over is closed at the end, and what comes later is late.
 
+    `groups` says which homes are in which groups: a frame with the columns `meter_id` and
+    `group_id`, and `from` and `until` where homes come and go; or the CSV that `sanitize --groups`
+    reads. Then the sums of groups are released, under a plan of `group_policy`, and no meters.
+
     ReadingsLost is warned of where rows are in no window: rejected, late, or in one slot with
-    others.
+    others; and where memberships do not take effect as they are listed.
 
     >>> import meteragent as ma, polars as pl
     >>> from datetime import datetime, timedelta
@@ -77,7 +84,8 @@ def protect(
     meaning = plan.meaning(kind, unit, stamp)
     where = Where(meter, time, value, meter_id, meaning, time_format, timezone)
     given = opened(frame)
-    with Session(plan, key, ledger, counts=kind == "register") as session:
+    counts = kind == "register"
+    with begun(plan, key, ledger, groups, timezone=timezone, counts=counts) as session:
         parts = [session.feed(where.cells(given), by_time=True), session.end()]
         released = frame_of(_joined(parts), session.kinds, given.implementation).to_native()
         session.commit()

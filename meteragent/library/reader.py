@@ -4,8 +4,9 @@ A reader knows the plan, which is public, and what was released: nothing here se
 key or an account. All functions take what `protect` answered, of any kind of frame, and answer
 with the same kind.
 
-    bills       the energy of each meter, and between what it lies
+    bills       the energy of each meter or group, and between what it lies
     sums        all homes added up, window by window, and between what their sum lies
+    spread      how many homes of a group draw more than how much, from its layers
     ranges      between what the true answer of each window lies
     guesses     the best single guess of each answer, for somebody who believed something before
     prior_of    such a belief, from examples
@@ -15,10 +16,9 @@ Bills and sums are of `…_unbiased`, which is right on average; the other colum
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-import narwhals as nw
 import numpy as np
 from narwhals.typing import IntoDataFrame
 from numpy.typing import ArrayLike, NDArray
@@ -28,13 +28,12 @@ from meteragent.explain import bills as exact
 from meteragent.explain import reader as best
 from meteragent.explain.bills import SMOOTHING
 from meteragent.explain.reader import Floats
-from meteragent.formats.release_columns import UNBIASED, CellKind
-from meteragent.library.frames import frame_of, opened
-from meteragent.library.outcome import Column
+from meteragent.explain.spread import spread as read_layers
+from meteragent.formats.release_columns import CellKind
+from meteragent.library.answers import Made, alike, asking, beside, milliseconds, parts, whose
+from meteragent.library.frames import opened
 from meteragent.library.plan import PolicyPlan
-from meteragent.privacy.arrays import Integers
-from meteragent.privacy.policy import Policy
-from meteragent.privacy.question import Question
+from meteragent.privacy.group import GroupPolicy
 
 Frame = TypeVar("Frame", bound=IntoDataFrame)
 
@@ -43,22 +42,13 @@ class SmoothedWarning(UserWarning):
     """Smoothed values must never be added up."""
 
 
-class _Answered(NamedTuple):
-    """The releases of one policy."""
-
-    policy: Policy
-    asked: Question
-    rows: Integers
-    unbiased: Floats
-    """Of the question, NaN where it was withheld."""
-
-
 def bills(
-    released: Frame, plan: PolicyPlan, *, by: str | Sequence[str] = "meter_id", share: float = 0.95
+    released: Frame, plan: PolicyPlan, *, by: str | Sequence[str] = "", share: float = 0.95
 ) -> Frame:
     """The energy of each meter in kilowatt hours, and between what it lies with this certainty.
 
-    `by`: the columns whose values are billed apart; add one of months to have bills of months.
+    Of groups, that of each group. `by`: the columns whose values are billed apart; name one of
+    months beside that of meters to have bills of months.
     `windows` were added up, `missing` ones were withheld: their energy is in no bill.
 
     >>> import meteragent as ma, polars as pl
@@ -72,14 +62,14 @@ def bills(
     >>> bill["low"] < 250 * 24 * 30 / 1000 < bill["high"], bill["windows"]
     (True, 30)
     """
-    given, made = opened(released), _Made(_BILLS)
-    keys = [by] if isinstance(by, str) else [*by]
-    for part in _parts(given, plan, "avg"):
+    given, made = opened(released), Made(_BILLS)
+    keys = [by or whose(given)] if isinstance(by, str) else [*by]
+    for part in parts(given, plan, "avg"):
         if part.policy.windows.overlap > 1:
             problem = "has windows that overlap, which would be billed twice"
             raise InvalidSetting("plan", problem, "release windows that do not: leave out hop")
-        starts = _milliseconds(given["window_start"])[part.rows]
-        for mine in _groups(given, keys, part.rows):
+        starts = milliseconds(given["window_start"])[part.rows]
+        for mine in alike(given, keys, part.rows):
             its = exact.bill(part.unbiased[mine], part.policy, part.asked, share, starts[mine])
             missing = len(mine) - its.windows
             made.add(
@@ -101,12 +91,15 @@ def sums(released: Frame, plan: PolicyPlan, *, query: str = "avg", share: float 
     """All homes added up, window by window: watts, and between what the sum lies.
 
     `homes` were added up, `missing` ones were withheld. A home with no row in a window is in
-    neither.
+    neither. Of groups, all groups are added up, and there are `groups` in place of `homes`: a home
+    that is in two of them counts twice.
     """
-    given, made = opened(released), _Made(_SUMS)
+    given = opened(released)
+    many = "homes" if whose(given) == "meter_id" else "groups"
+    made = Made({**_SUMS, many: "whole", "missing": "whole"})
     keys = ["window_start", "window_end"]
-    for part in _parts(given, plan, query):
-        for mine in _groups(given, keys, part.rows):
+    for part in parts(given, plan, query):
+        for mine in alike(given, keys, part.rows):
             there = part.unbiased[mine][np.isfinite(part.unbiased[mine])]
             total, homes = float(there.sum()), len(there)
             off = exact.sum_quantile(part.policy, part.asked, homes, share)
@@ -119,8 +112,45 @@ _SUMS: dict[str, CellKind] = {
     "watts": "number",
     "low": "number",
     "high": "number",
-    "homes": "whole",
-    "missing": "whole",
+}
+
+
+def spread(
+    released: Frame, plan: PolicyPlan, *, query: str | None = None, share: float = 0.9
+) -> Frame:
+    """How many homes of each group draw more than each threshold, from the group's layers.
+
+    A row for each threshold of each window that was released, in watts: at least `low` homes draw
+    more, at most `high`, about `homes`. All of a window's bounds hold together with this certainty
+    at least, over the noise. `query` names the layers, where the plan asks for several.
+    """
+    given, made = opened(released), Made(_SPREAD)
+    for policy, asked, rows in asking(given, plan, query or _layered(plan)):
+        assert isinstance(policy, GroupPolicy)  # noqa: S101 - none else has layers
+        values, homes = given[asked.query.name].to_list(), given["homes"].to_list()
+        for row in rows.tolist():
+            if values[row] is not None:
+                its = read_layers(values[row], policy, asked, homes[row], share)
+                for cells in zip(its.thresholds, its.low, its.guess, its.high, strict=True):
+                    made.add(row, *cells)
+    return made.frame(given, ["group_id", "window_start", "window_end", "policy"])  # type: ignore[no-any-return]
+
+
+def _layered(plan: PolicyPlan) -> str:
+    """The first layers that a plan asks for."""
+    asked = (one.query for policy in plan.policies for one in policy.questions)
+    layers = next((query.name for query in asked if query.layers), None)
+    if layers is None:
+        problem, instead = "asks for no layers", 'ask a group for example for "layers(500W)"'
+        raise InvalidSetting("plan", problem, instead)
+    return layers
+
+
+_SPREAD: dict[str, CellKind] = {
+    "threshold": "number",
+    "low": "number",
+    "homes": "number",
+    "high": "number",
 }
 
 
@@ -131,10 +161,10 @@ def ranges(released: Frame, plan: PolicyPlan, *, query: str = "avg", share: floa
     """
     given = opened(released)
     low, high = (np.full(len(given), np.nan) for _ in range(2))
-    for part in _parts(given, plan, query):
+    for part in parts(given, plan, query):
         ends = best.interval(part.unbiased, part.policy, part.asked, share)
         low[part.rows], high[part.rows] = ends
-    return _beside(given, {f"{query}_low": low, f"{query}_high": high})  # type: ignore[no-any-return]
+    return beside(given, {f"{query}_low": low, f"{query}_high": high})  # type: ignore[no-any-return]
 
 
 def guesses(
@@ -156,7 +186,7 @@ def guesses(
         raise InvalidSetting("loss", "is none", f"write one of {', '.join(_BEST)}")
     given, believed = opened(released), np.asarray(prior, dtype=np.float64)
     found = {f"{query}_{name}": np.full(len(given), np.nan) for name in ("guess", "low", "high")}
-    for part in _parts(given, plan, query):
+    for part in parts(given, plan, query):
         mechanism, domain = part.policy.mechanism(part.asked), part.policy.domain
         best.refuse_crooked(mechanism, believed, share)
         there = np.isfinite(part.unbiased)
@@ -169,7 +199,7 @@ def guesses(
         of_each = domain.watts(np.concatenate(levels, axis=1)[:, which])
         for column, watts in zip(found.values(), of_each, strict=True):
             column[part.rows[there]] = watts
-    return _beside(given, found)  # type: ignore[no-any-return]
+    return beside(given, found)  # type: ignore[no-any-return]
 
 
 TOGETHER = 256
@@ -202,7 +232,7 @@ def prior_of(watts: ArrayLike, plan: PolicyPlan) -> NDArray[np.float64]:
     >>> int(prior.argmax())
     100
     """
-    [policy] = plan.config.policies
+    [policy] = plan.policies
     domain, examples = policy.domain, np.asarray(watts, dtype=np.float64).ravel()
     above = examples[np.isfinite(examples)] - float(domain.minimum)
     levels = np.clip(np.rint(above / float(domain.resolution)), 0, domain.top).astype(np.int64)
@@ -212,85 +242,17 @@ def prior_of(watts: ArrayLike, plan: PolicyPlan) -> NDArray[np.float64]:
 
 
 def smoothed(released: Frame, plan: PolicyPlan, *, query: str = "avg") -> Frame:
-    """The same frame with `…_smoothed`: each meter's course with what neighbours say of it.
+    """The same frame with `…_smoothed`: the course of each, with what neighbours say of it.
 
     SmoothedWarning is always warned of: look at it, and never add it up.
     """
     warnings.warn(SMOOTHING, SmoothedWarning, stacklevel=2)
     given = opened(released)
     course = np.full(len(given), np.nan)
-    starts = _milliseconds(given["window_start"])
-    for part in _parts(given, plan, query):
-        for mine in _groups(given, ["meter_id"], part.rows):
+    starts = milliseconds(given["window_start"])
+    for part in parts(given, plan, query):
+        for mine in alike(given, [whose(given)], part.rows):
             by_time = mine[np.argsort(starts[part.rows[mine]], kind="stable")]
             its = exact.smoothed(part.unbiased[by_time], part.policy, part.asked)
             course[part.rows[by_time]] = its.watts
-    return _beside(given, {f"{query}_smoothed": course})  # type: ignore[no-any-return]
-
-
-def _parts(given: "nw.DataFrame[Any]", plan: PolicyPlan, query: str) -> Iterator[_Answered]:
-    """The releases of each policy that asks this. InvalidSetting: none does, or others did."""
-    policies = {policy.id: policy for policy in plan.config.policies}
-    ids = np.array(given["policy"].to_list(), dtype=np.object_)
-    if unknown := set(ids.tolist()) - policies.keys():
-        instead = "pass the plan that they were released by"
-        raise InvalidSetting("plan", f"is not that of releases under {min(unknown)}", instead)
-    asking = [
-        (policy, asked)
-        for policy in policies.values()
-        for asked in policy.questions
-        if asked.query.name == query and not asked.query.per_slot
-    ]
-    if not asking:
-        problem = "is not asked by the plan, or answered slot by slot"
-        raise InvalidSetting("query", problem, "name another of its queries")
-    unbiased = given[f"{query}{UNBIASED}"].to_numpy().astype(np.float64)
-    for policy, asked in asking:
-        rows = np.flatnonzero(ids == policy.id)
-        yield _Answered(policy, asked, rows, unbiased[rows])
-
-
-def _groups(given: "nw.DataFrame[Any]", keys: Sequence[str], rows: Integers) -> Iterator[Integers]:
-    """Where among the rows each combination of cells stands; in the order of the first."""
-    columns = [np.array(given[key].to_list(), dtype=np.object_)[rows].tolist() for key in keys]
-    places: dict[tuple[Any, ...], list[int]] = {}
-    for place, key in enumerate(zip(*columns, strict=True)):
-        places.setdefault(key, []).append(place)
-    yield from map(np.array, places.values())
-
-
-class _Made:
-    """Rows of an answer: each has cells of the given frame's row that it is of, and its own."""
-
-    def __init__(self, kinds: dict[str, CellKind]) -> None:
-        self._kinds = kinds
-        self._firsts: list[int] = []
-        self._rows: list[tuple[float, ...]] = []
-
-    def add(self, first: int, *cells: float) -> None:
-        """One more."""
-        self._firsts.append(int(first))
-        self._rows.append(cells)
-
-    def frame(self, given: "nw.DataFrame[Any]", keys: Sequence[str]) -> Any:  # noqa: ANN401 - as given
-        """All of them."""
-        cells = np.array(self._rows, dtype=np.float64).reshape(-1, len(self._kinds)).T
-        whole = zip(self._kinds.items(), cells, strict=True)
-        columns = {
-            name: its.astype(np.int64) if kind == "whole" else its for (name, kind), its in whole
-        }
-        own = frame_of(columns, self._kinds, given.implementation)
-        rows = nw.maybe_reset_index(given[self._firsts])
-        about = {key: rows[key] for key in keys}
-        about |= {name: own[name] for name in own.columns}
-        return nw.from_dict(about).to_native()
-
-
-def _beside(given: "nw.DataFrame[Any]", columns: Mapping[str, Column]) -> Any:  # noqa: ANN401 - as given
-    """The same frame, and these columns of numbers."""
-    own = frame_of(columns, dict.fromkeys(columns, "number"), given.implementation)
-    return given.with_columns(own[name] for name in own.columns).to_native()
-
-
-def _milliseconds(moments: "nw.Series[Any]") -> Integers:
-    return moments.dt.timestamp("ms").to_numpy().astype(np.int64)
+    return beside(given, {f"{query}_smoothed": course})  # type: ignore[no-any-return]

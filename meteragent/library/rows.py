@@ -62,6 +62,8 @@ class Tallied:
     released: int = 0
     """Windows of which everything was released."""
     withheld: Counter[str] = field(default_factory=Counter)
+    remarks: list[str] = field(default_factory=list)
+    """What is not as it was asked for, in words."""
     open: bool = False
     """Whether windows are open still: they are not over, by the clock of this machine."""
 
@@ -88,7 +90,8 @@ class Tallied:
             (self.late, "came after their windows had closed"),
             (self.shared, "share a slot with one before (is interval too long?)"),
         ]
-        words = [f"{count:,} readings {what}" for count, what in told if count]
+        words = [*self.remarks]
+        words += [f"{count:,} readings {what}" for count, what in told if count]
         for reason, count in sorted(self.rejects.items()):
             words.append(f"{count:,} rows rejected: {reason}, from row {self.first[reason]:,}")
         if self.open:

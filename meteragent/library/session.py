@@ -6,11 +6,11 @@ run has spent nothing, and the next one makes the same windows of the same readi
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from meteragent.errors import InvalidSetting
 from meteragent.files.job import NEVER_IDLE
@@ -19,6 +19,7 @@ from meteragent.formats.release_columns import CellKind, columns_of
 from meteragent.library.outcome import Column, table
 from meteragent.library.plan import KeyLike, PolicyPlan
 from meteragent.library.rows import Cells, Tallied, batches
+from meteragent.stream.meters import Assigned
 from meteragent.stream.pipeline import Pipeline
 from meteragent.stream.releases import Step
 
@@ -41,33 +42,44 @@ class Session:
         `by_meter`: rows come one meter after the other, so that no meter's clock says anything of
         another's. `counts`: values are what registers show.
         """
-        config, self._key = plan.config, plan.noise_key(key)
-        longer = NEVER_IDLE if by_meter else 0
-        if by_meter and any(policy.presence == "private" for policy in config.policies):
+        self._config, self._key = plan.config, plan.noise_key(key)
+        self._longer, self._wall = NEVER_IDLE if by_meter else 0, wall
+        self._counts = counts
+        policies = [one.policy for one in self._released]
+        if by_meter and any(policy.presence == "private" for policy in policies):
             problem = "closes windows as each meter is heard, and presence is private"
             raise InvalidSetting("by_meter", problem, "sort the rows by time, and leave it out")
-        self._longer, self._wall, self._policies = longer, wall, config.policies
-        self._assigned = [
-            replace(one.with_idle(one.policy.idle + longer), counts=counts)
-            for one in config.assigned
-        ]
-        self.kinds: dict[str, CellKind] = columns_of(config.policies)
+        self.kinds: dict[str, CellKind] = columns_of(policies)
         self.tallied = Tallied()
         self._accounts: dict[str, bytes] = {}
-        self._pipeline = Pipeline(
-            self._assigned,
-            self._key,
-            max_skew=config.agent.max_skew,
-            max_meters=config.agent.max_meters,
-            normalise_ids=config.agent.normalise_ids,
-        )
         self._ledger = SqliteLedger(IN_MEMORY if ledger is None else str(ledger))
         try:
             self._ledger.refuse_another(self._key.fingerprint)
-            self._pipeline.restore(self._ledger.accounts())
+            self._pipeline = self._built()
         except BaseException:
             self._ledger.close()
             raise
+
+    @property
+    def _released(self) -> Sequence[Assigned]:
+        """What is released: of meters."""
+        return [
+            replace(one.with_idle(one.policy.idle + self._longer), counts=self._counts)
+            for one in self._config.assigned
+        ]
+
+    def _built(self) -> Pipeline:
+        """The meters, as the ledger knows them."""
+        agent = self._config.agent
+        pipeline = Pipeline(
+            self._released,
+            self._key,
+            max_skew=agent.max_skew,
+            max_meters=agent.max_meters,
+            normalise_ids=agent.normalise_ids,
+        )
+        pipeline.restore(self._ledger.accounts())
+        return pipeline
 
     def __enter__(self) -> Self:
         return self
@@ -86,10 +98,11 @@ class Session:
 
     def end(self) -> dict[str, Column]:
         """Close every window that has begun and is over, by the clock of this machine."""
-        due = max(p.closes(p.windows.newest(self._pipeline.clock)) for p in self._policies)
         steps = []
         if self._pipeline.holds_open:
-            now = min(due, int(self._wall() * 1000)) + self._longer
+            policies, clock = [one.policy for one in self._released], self._pipeline.clock
+            due = max(policy.closes(policy.windows.newest(clock)) for policy in policies)
+            now = min(due, int(self._wall() * 1000) + self._longer)
             steps = [*self._noted(self._pipeline.tick(now))]
         self.tallied.open = self._pipeline.holds_open
         return table(self.kinds, steps)
@@ -106,10 +119,14 @@ class Session:
         self._ledger.commit(
             lengths={} if output is None else {str(output.resolve()): length},
             key=self._key.fingerprint,
-            accounts=self._accounts,
-            policies={one.policy.id: json.dumps(one.policy.document()) for one in self._assigned},
+            policies={one.policy.id: json.dumps(one.policy.document()) for one in self._released},
+            **self._spent(),
         )
-        self._accounts = {}
+
+    def _spent(self) -> dict[str, Any]:
+        """What the ledger is to say of accounts."""
+        accounts, self._accounts = self._accounts, {}
+        return {"accounts": accounts}
 
     def _fed(self, rows: Cells, *, by_time: bool) -> Iterator[Step]:
         for batch in batches(rows, self.tallied, by_time=by_time):
@@ -119,7 +136,11 @@ class Session:
     def _noted(self, steps: Iterable[Step]) -> Iterator[Step]:
         for step in steps:
             reasons = step.releases.reasons
-            self._accounts.update(step.accounts)
+            self._note(step)
             self.tallied.released += len(step.releases.meters) - reasons.total()
             self.tallied.withheld.update({str(why): count for why, count in reasons.items()})
             yield step
+
+    def _note(self, step: Step) -> None:
+        """Keep what is to be written down."""
+        self._accounts.update(step.accounts)

@@ -143,11 +143,10 @@ def simulate(
     """
     meaning, given = plan.meaning("power", unit, "start"), opened(frame)
     where = Where(meter, time, value, meter_id, meaning, time_format, timezone)
-    if len(plan.config.policies) > 1:
-        raise InvalidSetting("plan", "has several policies", "simulate one after the other")
+    assigned = _only(plan)
     if guess not in {"meter", "window"}:
         raise InvalidSetting("guess", "is none", 'write "meter" or "window"')
-    rows, [assigned] = where.cells(given), plan.config.assigned
+    rows = where.cells(given)
     assigned, policy = replace(assigned, counts=False, pseudonyms=False), assigned.policy
     truth, _ = _released(rows, [replace(assigned, policy=_quiet(policy))], _key(seed, "truth"))
     seen = [_released(rows, [assigned], _key(seed, str(trial))) for trial in range(releases)]
@@ -161,6 +160,17 @@ def simulate(
         chance=sum(1 / many for _, many in guessed) / max(1, len(guessed)),
         unit=policy.domain.unit,
     )
+
+
+def _only(plan: PolicyPlan) -> Assigned:
+    """The policy of a plan that has one."""
+    if plan.config.group:
+        problem = "is of groups, and traces are of meters"
+        raise InvalidSetting("plan", problem, "pass one of `policy`; `explain` says it of groups")
+    if len(plan.policies) > 1:
+        raise InvalidSetting("plan", "has several policies", "simulate one after the other")
+    [assigned] = plan.config.assigned
+    return assigned
 
 
 def _withheld(answers: _Answers) -> list[tuple[str, int]]:

@@ -1,4 +1,9 @@
-"""What is asked and answered over HTTP: read strictly, written with care."""
+"""What is asked and answered over HTTP: read strictly, written with care.
+
+h11 was tried for it: 22 lines for the 28 that read a request here, and a package more. It answers
+lines that end or are folded in the old ways, small letters for GET, and HTTP/2.0, which are refused
+here: what is doubtful to one reader of it is what attacks are made of.
+"""
 
 import gzip
 import re

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,8 +50,10 @@ class Prometheus:
 
 
 @asynccontextmanager
-async def prometheus(directory: Path, interval: str = "1s") -> AsyncIterator[Prometheus]:
-    """Started, and ended with the block."""
+async def prometheus(
+    directory: Path, interval: str = "1s", options: Sequence[str] = ()
+) -> AsyncIterator[Prometheus]:
+    """Started, and ended with the block; `options` are more of its own."""
     directory.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - quickly done
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -64,6 +66,7 @@ async def prometheus(directory: Path, interval: str = "1s") -> AsyncIterator[Pro
             f"--config.file={directory / 'prometheus.yml'}",
             f"--storage.tsdb.path={directory / 'data'}",
             f"--web.listen-address={address}",
+            *options,
             stdout=log,
             stderr=log,
         )

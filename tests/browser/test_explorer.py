@@ -79,8 +79,11 @@ def test_every_number_on_the_page_is_that_of_explain(written: Path, tmp_path: Pa
                 assert found["bounds"] == told["bounds"]
                 assert found["warnings"] == told["warnings"]
                 assert found["loads"] == told["loads"]
-                rows = zip(told["answers"], told["homes"], strict=True)
-                assert found["answers"] == [[*row, means[homes]] for row, means in rows]
+                rows = zip(told["answers"], told["homes"], told["group"], strict=True)
+                assert found["answers"] == [
+                    [*row, means[homes], group[homes] if homes else "–"]
+                    for row, means, group in rows
+                ]
                 spoken = found["verdict"].replace("\u00a0", " ")
                 assert told["loads"][0][1] in spoken
                 assert told["answers"][0][1] in spoken

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,6 +113,58 @@ def test_live_numbers_change_by_themselves(tmp_path: Path) -> None:
             await tab.until(f"{numbers}.every((text, at) => text !== {old}[at])")
             assert await tab.evaluate("document.activeElement.className") == "scroll"
             assert tab.complaints == []
+
+    asyncio.run(scenario())
+
+
+SHARED = """
+[budget]
+amount = "10"
+radius = "100W"
+horizon = "24h"
+[[policy]]
+name = "day"
+preset = "tv-content"
+share = "4"
+[[policy]]
+name = "minutes"
+window = "1m"
+interval = "10s"
+grace = "10s"
+idle = "1m"
+maximum = "24kW"
+epsilon = "0.05"
+radius = "100W"
+share = "6"
+"""
+
+
+def test_what_is_late_shares_a_slot_or_is_silent_is_said(tmp_path: Path) -> None:
+    """Beside preset, account, and what each meter has spent: never the sum over meters."""
+    stage = Stage(config(SHARED), partitions=1)
+    for minute in range(4):
+        stage.now = (BEGIN + (minute + 1) * MINUTE) / 1000
+        blocks = [block(f"m-{n}", minute, [100] * 6) for n in range(300)]
+        stage.read(0, [*blocks, *blocks[:3], block("m-0", minute - 3, [100] * 6)])
+        stage.commit(0)
+    stage.now += 1300
+
+    async def scenario() -> None:
+        async with showing(stage, tmp_path, PHONE) as (tab, _, _server):
+            said = {
+                name: await tab.evaluate(f"document.getElementById('{name}').innerText")
+                for name in ("late", "shared", "silent")
+            }
+            assert re.match(r"\d+ readings came late within the last hour, after", said["late"])
+            assert re.match(r"\d+ readings shared a slot with another one", said["shared"])
+            assert said["silent"] == "Nothing has come in for 21 min."
+            about = "[...document.querySelectorAll('.policy .about')].map(e => e.innerText)"
+            first, second = await tab.evaluate(about)
+            assert first == "Preset tv-content. Each meter has one account for this and minutes."
+            assert second == "Each meter has one account for this and day."
+            spent = "[...document.querySelectorAll('[data-is=spent-words]')].map(e => e.innerText)"
+            _, minutes = await tab.evaluate(spent)
+            assert minutes.startswith("by each meter on average: 0.15 epsilon in an hour")
 
     asyncio.run(scenario())
 

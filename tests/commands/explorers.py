@@ -7,13 +7,17 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from meteragent.config import nearby
+from meteragent.config.group import GroupSettings
 from meteragent.config.policy import PolicySettings
+from meteragent.config.presets import filled
 from meteragent.explain.bills import sum_quantile
 from meteragent.explain.explain import explain
 from meteragent.explain.words import factor, share_text, watts_text
 
 if TYPE_CHECKING:
     import pytest
+
+    from meteragent.privacy.group import GroupPolicy
 
 HOMES = (1, 10, 100, 1_000, 10_000)
 
@@ -48,9 +52,37 @@ def expected(toml: str) -> dict[str, Any]:
             [watts_text(sum_quantile(settings.policy, one, many, 0.95) / many) for many in HOMES]
             for one in asked
         ],
+        "group": [
+            [watts_text(sum_quantile(_group(table), one, 1, 0.95) / many) for many in HOMES]
+            for one in asked
+        ],
         "loads": [
             [seen.load, share_text(seen.right.once), share_text(seen.right.month)]
             for seen in explained.loads
         ],
         "warnings": [text for text in explained.warnings if "windows miss out" not in text],
     }
+
+
+def _group(table: dict[str, Any]) -> GroupPolicy:
+    """A real group of such homes, as `agent.toml` would have it."""
+    settings = PolicySettings.model_validate(table)
+    domain = settings.policy.domain
+    most = f"{min(domain.maximum * max(HOMES), domain.resolution * 900_000):f}W"
+    whole = filled(table)
+    assert isinstance(whole, dict)
+    own = ("window", "timezone", "epsilon", "radius", "queries")
+    said = {name: whole[name] for name in own if name in whole}
+    return GroupSettings.model_validate(
+        {
+            **said,
+            "name": "group",
+            "interval": f"{settings.interval}ms",
+            "maximum": most,
+            "home_maximum": f"{domain.maximum:f}W",
+            "step": f"{domain.step:f}W",
+            "resolution": f"{domain.resolution:f}W",
+            "horizon": f"{settings.horizon}ms",
+            "budget": "100000",
+        }
+    ).policy

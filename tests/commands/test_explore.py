@@ -59,12 +59,13 @@ def agree(shown: dict[str, Any]) -> int:
         assert point["words"] == told["words"]
         assert point["bounds"] == told["bounds"]
         assert [shown["warnings"][n] for n in point["warnings"]] == told["warnings"]
-        for answer, texts, homes in zip(
-            law["answers"], told["answers"], told["homes"], strict=True
+        for answer, texts, homes, group in zip(
+            law["answers"], told["answers"], told["homes"], told["group"], strict=True
         ):
             month = answer["month"] or "–"
             assert [answer["query"], answer["error"], answer["error_90"], month] == texts
             assert answer["homes"] == homes
+            assert answer["group"] == group
         for load, pair, texts in zip(shown["loads"], law["loads"], told["loads"], strict=True):
             assert [load["name"], *(text for _, text in pair)] == texts
     return len(shown["points"])

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from meteragent.cli import main
+from meteragent.commands.arguments import CHOICES, OF_GROUPS
 from meteragent.commands.exit_codes import Exit
 from meteragent.config import load
+from meteragent.config.presets import presets
 from tests.files.given import BEGIN
 
 if TYPE_CHECKING:
@@ -39,6 +41,33 @@ def test_what_is_written_is_that_preset_and_works(
     given = [str(places.get(word, word)) for word in command[1:]]
     assert main([*given, "--time-format", "unix_ms"]) == Exit.OK
     assert b'"status":"released"' in (tmp_path / "out.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("preset", ["feeder", "feeder-15m"])
+def test_what_is_written_of_groups_is_that_preset_and_works(
+    preset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert init(tmp_path, preset, "--interval", "5m", "--name", "street") == Exit.OK
+    config = load(tmp_path / "agent.toml", {})
+    [group] = config.group
+    assert (group.name, group.preset, group.interval) == ("street", preset, 300_000)
+    assert config.policy == ()
+    rows = [f"home-{n % 12},{BEGIN + n // 12 * 300_000},250" for n in range(12 * 24)]
+    (tmp_path / "in.csv").write_text("\n".join(["meter_id,ts,value", *rows, ""]))
+    members = "".join(f"home-{n},street-1\n" for n in range(12))
+    (tmp_path / "groups.csv").write_text("meter_id,group_id\n" + members)
+    told = capsys.readouterr().out
+    assert "home" in told.split("\n\n")[1]
+    [command] = [line.split() for line in told.splitlines() if " sanitize " in line]
+    names = {"IN": "in.csv", "OUT": "out.jsonl", "spend.db": "spend.db", "groups.csv": "groups.csv"}
+    given = [str(tmp_path / names[word]) if word in names else word for word in command[1:]]
+    assert main([*given, "--time-format", "unix_ms"]) == Exit.OK
+    assert b'"status":"released"' in (tmp_path / "out.jsonl").read_bytes()
+
+
+def test_presets_that_may_be_named_are_those_there_are() -> None:
+    assert CHOICES["preset"] == tuple(presets())
+    assert tuple(presets("groups")) == OF_GROUPS
 
 
 def test_the_key_is_its_owners_alone(tmp_path: Path) -> None:

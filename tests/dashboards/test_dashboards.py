@@ -111,7 +111,7 @@ def test_the_data_source_is_chosen_and_nothing_is_hard_coded(dashboard: Json) ->
     uids = set(re.findall(r'"uid": "([^"]*)"', json.dumps(dashboard)))
     assert uids == {"${datasource}"}
     assert "uid" not in dashboard
-    assert dashboard["editable"] is False
+    assert dashboard["editable"] is True
     source, *others = dashboard["templating"]["list"]
     assert (source["name"], source["label"], source["query"]) == (
         "datasource",

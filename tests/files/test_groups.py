@@ -16,10 +16,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-import meteragent
 from meteragent.cli import main
 from meteragent.commands.exit_codes import Exit
-from meteragent.errors import ConfigRefused, FileRefused
+from meteragent.errors import FileRefused
 from meteragent.explain.document import explanation_schema
 from meteragent.files import ledger_tables, members
 from meteragent.files.ledger import SqliteLedger, look
@@ -424,11 +423,6 @@ def test_what_cannot_be_meant_is_refused(
 ) -> None:
     assert main(arguments) == Exit.CONFIGURATION
     assert f"meteragent: {told}" in capfd.readouterr().err
-
-
-def test_the_library_refuses_groups() -> None:
-    with pytest.raises(ConfigRefused, match="group: is not released by the library, only of files"):
-        meteragent.policies("agent.toml")
 
 
 def test_groups_that_no_policy_is_for_are_counted(

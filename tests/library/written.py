@@ -97,7 +97,7 @@ def document(row: dict[str, Any], policies: Iterable[Policy]) -> bytes:
     paid = [JOINT] if policy.noise == JOINT else names
     told: dict[str, Any] = {
         "schema": RELEASE_SCHEMA,
-        "meter_id": row["meter_id"],
+        **{whose: row[whose] for whose in ("meter_id", "group_id") if whose in row},
         "window_start": _milliseconds(row["window_start"]),
         "window_end": _milliseconds(row["window_end"]),
         "status": row["status"],
@@ -109,7 +109,9 @@ def document(row: dict[str, Any], policies: Iterable[Policy]) -> bytes:
     }
     if row["withheld"] is not None:
         told["withheld"] = row["withheld"]
-    if row["readings"] is not None:
+    if "homes" in row:
+        told["homes"] = row["homes"]
+    elif row["readings"] is not None:
         exact = isinstance(row["readings"], float)
         told["readings"] = int(row["readings"]) if exact else row["readings"]
         told["slots"] = row["slots"]

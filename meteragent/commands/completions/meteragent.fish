@@ -135,7 +135,7 @@ complete -c meteragent -n '_shtab_meteragent_using init' -l bootstrap -x -d 'bro
 complete -c meteragent -n '_shtab_meteragent_using init' -l partitions -x -d 'of input and ledger (default: 6)'
 complete -c meteragent -n '_shtab_meteragent_using init' -l replication -x -d 'copies of each (default: 1)'
 complete -c meteragent -n '_shtab_meteragent_using init' -s c -l config -xka "(__fish_complete_path (commandline -ct))" -d 'to write, with the key beside it (default: agent.toml)'
-complete -c meteragent -n '_shtab_meteragent_using init; and test $_shtab_meteragent_npos -eq 0' -ka "tv-content appliances presence bill" -d 'what is to be hidden'
+complete -c meteragent -n '_shtab_meteragent_using init; and test $_shtab_meteragent_npos -eq 0' -ka "tv-content appliances presence bill feeder feeder-15m" -d 'what is to be hidden; feeder… are for groups of homes'
 complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a key -d 'the noise key'
 complete -c meteragent -n '_shtab_meteragent_using key' -s h -l help -d 'show this help message and exit'
 complete -c meteragent -n '_shtab_meteragent_using key; and test $_shtab_meteragent_npos -eq 0' -a create -d 'make a new one, for its owner alone'

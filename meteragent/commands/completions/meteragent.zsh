@@ -202,7 +202,7 @@ _shtab_meteragent_init_options=(
   "--partitions[of input and ledger (default\: 6)]:N:"
   "--replication[copies of each (default\: 1)]:N:"
   {-c,--config}"[to write, with the key beside it (default\: agent.toml)]:FILE:_files"
-  ":what is to be hidden:(tv-content appliances presence bill)"
+  ":what is to be hidden\; feeder\… are for groups of homes:(tv-content appliances presence bill feeder feeder-15m)"
 )
 
 # guard to ensure default positional specs are added only once per session

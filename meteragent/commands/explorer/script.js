@@ -89,11 +89,13 @@ function loads(law) {
 function answers(law) {
   const homes = at("homes");
   say("homes-head", homes ? `Mean of ${shown.homes[homes]} homes` : "One home");
+  say("group-head", homes ? `The same as a group` : "A group");
   const rows = law.answers.map((answer) => {
     const row = make("tr");
     const head = make("th", answer.query);
     head.scope = "row";
-    const cells = [answer.error, answer.error_90, answer.month ?? "–", answer.homes[homes]];
+    const cells = [answer.error, answer.error_90, answer.month ?? "–", answer.homes[homes],
+      homes ? answer.group[homes] : "–"];
     row.append(head, ...cells.map((text) => make("td", text, "number")));
     return row;
   });
@@ -105,7 +107,8 @@ function verdict(law) {
   const [load] = shown.loads;
   const [[, once], [, daily]] = law.loads[0];
   const homes = at("homes");
-  const mean = homes ? ` The mean of ${shown.homes[homes]} homes is within ${answer.homes[homes]}.` : "";
+  const mean = homes ? ` The mean of ${shown.homes[homes]} homes is within ${answer.homes[homes]}, and released ` +
+    `as a group within ${answer.group[homes]}.` : "";
   return `Each ${answer.query} of ${find("window-is").textContent} is off by ${answer.error} on average.${mean} ` +
     `Which of two ${load.name}s was on can be told in ${once} of cases, and in ${daily} of a daily habit; by guessing in 50 %.`
     .replaceAll(" %", "\u00a0%").replaceAll(" W ", "\u00a0W ");
