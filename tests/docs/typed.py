@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NOISY = re.compile(r'"(values|unbiased)": ?\{.*?\}|@\[[\d.]+\]')
 """What the noise key and the clock decide."""
-PORTS = (9092, 9108, 9090, 1883)
+PORTS = (9092, 9108, 9109, 9090, 1883)
 """Of Kafka, the agent, Prometheus and MQTT, as pages name them."""
 LONGEST_SECONDS = 240
 
@@ -67,11 +67,15 @@ def _typed(text: str) -> Iterable[Typed]:
 
 
 def agree(printed: str, said: str) -> bool:
-    """Whether a command said what is printed; `…` stands for any lines, what noise decides is free."""
+    """Whether a command said what is printed.
+
+    `…` stands for anything: alone on a line for any lines, otherwise for the rest between.
+    """
     if not printed:
         return True  # what it says is not shown
-    pattern = r"(.*\n)*?".join(map(re.escape, NOISY.sub("N", printed).split("…\n")))
-    return bool(re.fullmatch(pattern, NOISY.sub("N", said)))
+    parts = re.split(r"^…\n", NOISY.sub("N", printed), flags=re.MULTILINE)
+    lines = (".*".join(map(re.escape, part.split("…"))) for part in parts)
+    return bool(re.fullmatch(r"(.*\n)*?".join(lines), NOISY.sub("N", said)))
 
 
 class Shell:
@@ -122,14 +126,18 @@ class Shell:
             text = re.sub(rf"(?<!\d){usual}(?!\d)", str(other), text)
         return text
 
+    def saves(self, step: Saved) -> None:
+        """As it is shown, but for ports."""
+        file = self.directory / step.name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(self.moved(step.text), "utf-8")
+
     def follows(self, page: str) -> list[str]:
         """Do what a page says; each command must end well, and say what is printed."""
         done = []
         for step in steps(page):
             if isinstance(step, Saved):
-                file = self.directory / step.name
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(self.moved(step.text), "utf-8")
+                self.saves(step)
                 continue
             said, code = self.types(step.command)
             assert code == 0, f"$ {step.command}\n{said}"
