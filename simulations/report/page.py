@@ -139,9 +139,16 @@ def _setting(document: Document) -> str:
         _percent(evidence["chance"]),
         _percent(evidence["week"]),
         _percent(evidence["weeks"]),
-        _percent(results["month_error"]) + STREET * (results["month_error"] > OF_NO_USE),
+        _month(results),
     )
     return f"<tr>{hides}{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _month(results: dict[str, Any]) -> str:
+    """How far off a month of one home is; of a feeder no home is released by itself."""
+    if "month_error" not in results:
+        return "for sums of homes alone"
+    return _percent(results["month_error"]) + STREET * (results["month_error"] > OF_NO_USE)
 
 
 def _bills(documents: Sequence[Document]) -> str:
