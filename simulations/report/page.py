@@ -117,7 +117,7 @@ def _settings(documents: Sequence[Document]) -> str:
         )
     )
     return (
-        "<h2>Settings at a glance</h2>\n<div class=wide><table>\n<thead><tr>"
+        "<h2>Settings at a glance</h2>\n<div class=wide tabindex=0><table>\n<thead><tr>"
         f"{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody></table></div>\n"
         f"<p class=made>{NOTE}</p>"
     )
@@ -168,7 +168,7 @@ def _bills(documents: Sequence[Document]) -> str:
         "<p>As much noise as leaves a month's total of a 400 W home within 1 % in 95 % of months, "
         "and what the best attack makes of it. Who needs such totals of single homes has to say "
         "which of these may be known; those of enough homes together are always right.</p>\n"
-        f"<div class=wide><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n"
+        f"<div class=wide tabindex=0><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n"
         + "\n".join(rows)
         + "\n</tbody></table></div>"
     )
@@ -207,7 +207,7 @@ def _figure(document: Document, figure: dict[str, str], folder: Path) -> str:
     if document["quick"]:
         made += " (a quick run: few repetitions, wide bands)"
     return (
-        f"<figure>\n<h3>{title}</h3>\n"
+        f"<figure tabindex=0>\n<h3>{title}</h3>\n"
         f'<img src="data:image/png;base64,{data}" alt="{title}: {caption}">\n'
         f"<figcaption>{caption}<p class=made>Made by {made}</p></figcaption>\n</figure>"
     )

@@ -30,14 +30,14 @@ SHOTS = tuple((size, scheme) for scheme in ("light", "dark") for size in (DESKTO
 async def seen(path: Path) -> list[Image.Image]:
     """The first screens of a page, in the order of SHOTS."""
     taken = []
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        async with chromium(Path(profile)) as browser:
-            for size, scheme in SHOTS:
+    for size, scheme in SHOTS:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:  # forgets the last
+            async with chromium(Path(profile)) as browser:
                 tab = await browser.tab(*size, scheme)
                 await opened(tab, path)
                 whole = Image.open(BytesIO(await tab.picture())).convert("RGB")
-                width = WIDTHS[size]
-                taken.append(whole.resize((width, width * whole.height // whole.width)))
+        width = WIDTHS[size]
+        taken.append(whole.resize((width, width * whole.height // whole.width)))
     return taken
 
 

@@ -45,7 +45,7 @@ async def nothing_found(tab: Tab) -> None:
     )
     short = [(one["id"], one["impact"], [n["html"][:160] for n in one["nodes"][:3]]) for one in found]
     assert short == []
-    assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert await tab.evaluate("document.documentElement.scrollWidth <= screen.width")
     assert await tab.evaluate(CUT) == []
 
 
