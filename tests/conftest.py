@@ -25,6 +25,13 @@ NOT_FOLLOWED = {
 """Folders whose tests are not followed line by line: it would make schedules two and a half times
 as slow, and cover nothing more that is asked for."""
 
+LONG = {
+    *("browser", "dashboards", "deploy", "docs", "gateway", "integration", "laws"),
+    *("schedules", "simulations"),
+}
+"""Folders whose files take longest: they are begun first, so that none is still under way alone
+when everything else has ended."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
@@ -42,10 +49,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Teller(config))
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    def folder(item: pytest.Item) -> str:
+        return item.path.relative_to(config.rootpath / "tests").parts[0]
+
     for item in items:
-        if item.path.relative_to(config.rootpath / "tests").parts[0] in NOT_FOLLOWED:
+        if folder(item) in NOT_FOLLOWED:
             item.add_marker("no_cover")
+    items.sort(key=lambda item: folder(item) not in LONG)
     unwanted = {"slow": not config.getoption("slow"), "fast": config.getoption("without_fast")}
     names = {name for name, is_unwanted in unwanted.items() if is_unwanted}
     left_out = [item for item in items if names & {mark.name for mark in item.iter_markers()}]

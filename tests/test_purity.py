@@ -148,8 +148,8 @@ def test_branches_are_counted_of_all_that_is_pure() -> None:
 
 
 ORDER = (
-    *("errors", "privacy", "stream", "formats", "explain", "config", "watch", "kafka", "files"),
-    *("gateway", "commands", "library", "cli", "__main__"),
+    *("errors", "privacy", "stream", "formats", "explain", "config", "watch"),
+    *("process", "kafka", "files", "gateway", "commands", "library", "cli", "__main__"),
 )
 """A folder stands on those before it, and on no other."""
 

@@ -12,7 +12,7 @@ from meteragent.commands.exit_codes import Exit, report
 from meteragent.config import Config, load
 from meteragent.errors import ConfigRefused, InvalidSetting
 from meteragent.formats import fast
-from meteragent.kafka.loop import run_until_done
+from meteragent.process.loop import run_until_done
 from meteragent.watch import log, trace
 from meteragent.watch.looked import GatewayDisk
 from meteragent.watch.metrics import Monitor

@@ -14,7 +14,7 @@ from meteragent.config.works import works
 from meteragent.formats import fast
 from meteragent.formats.messages import message_decoder
 from meteragent.kafka.agents import Agents
-from meteragent.kafka.loop import run_until_done
+from meteragent.process.loop import run_until_done
 from meteragent.watch import log, trace
 from meteragent.watch.metrics import Monitor
 from meteragent.watch.notify import reporting

@@ -5,10 +5,10 @@ what is on the disk ends it: begun again, it reads back what is true.
 """
 
 import asyncio
-import signal
 import time
 from collections.abc import Coroutine
 from contextlib import closing, suppress
+from functools import partial
 
 from meteragent.config import Config
 from meteragent.errors import BrokerUnreachable
@@ -18,19 +18,16 @@ from meteragent.gateway.disk import Disk, RealDisk
 from meteragent.gateway.journal import MEGABYTE, Journal
 from meteragent.gateway.traffic import Traffic
 from meteragent.gateway.works import HERE, Works
-from meteragent.kafka.loop import Clock, unless
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.process.instance import Instance
+from meteragent.process.loop import Clock, unless
 from meteragent.stream.partition import State
 from meteragent.stream.pipeline import Pipeline
-from meteragent.watch.events import AgentFailed, Listener, PartitionMoved, SessionLost
+from meteragent.watch.events import Listener, PartitionMoved, SessionLost
 from meteragent.watch.watched import Clocks
 
-FIRST_RETRY_SECONDS = 0.5
-LAST_RETRY_SECONDS = 15.0
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
-
-class Gateway:
+class Gateway(Instance):
     """One gateway. It waits for its broker for ever, and never gives up data."""
 
     def __init__(
@@ -43,33 +40,28 @@ class Gateway:
         clock: Clock = time.monotonic,
         wall: Clock = time.time,
     ) -> None:
-        self._config, self._key, self._tell = config, key, tell
-        self._accept_loss, self._now, self._wall = accept_loss, clock, wall
-        self._stopping = asyncio.Event()
-        self._progressed = clock()
+        super().__init__(config, key, tell, clock, wall)
+        self._accept_loss = accept_loss
+        self._expected = False
+        """Whether the broker should have a session of ours."""
         self._works: Works | None = None
         self._traffic: Traffic | None = None
         self._echoes = 0
 
-    async def run(self) -> None:
-        """Run until a signal or `stop`; raise what will not get better by waiting."""
-        loop = asyncio.get_running_loop()
-        for number in SIGNALS:
-            loop.add_signal_handler(number, self.stop)
+    async def work(self) -> None:
+        """Until it is told to end: commit what there is, send it, and end."""
         try:
             with closing(SqliteLedger(str(self._config.mqtt.ledger))) as ledger:
                 await self._work(ledger, RealDisk(self._config.mqtt.journal))
         finally:
             self._works = None
-            for number in SIGNALS:
-                loop.remove_signal_handler(number)
 
     async def _work(self, ledger: SqliteLedger, disk: Disk) -> None:
         mqtt = self._config.mqtt
         journal = Journal(disk, str(mqtt.journal), limit=mqtt.journal_limit * MEGABYTE)
         with closing(journal):
             works = Works(self._config, self._key, journal, ledger, self._tell, self._now)
-            known = not works.is_new
+            self._expected = not works.is_new
             self._moved(State.RESTORING)
             for _ in works.restore(accept_loss=self._accept_loss):
                 self._progressed = self._now()
@@ -77,27 +69,22 @@ class Gateway:
                 if self._stopping.is_set():
                     return
             self._works = works
-            await self._connect_again_and_again(works, known=known)
+            await self._again_and_again(partial(self._connect, works), BrokerUnreachable)
             works.commit()
         self._moved(State.LOST)
 
-    async def _connect_again_and_again(self, works: Works, *, known: bool) -> None:
-        """`known`: whether the broker should have a session of ours."""
-        failures = 0
-        while not self._stopping.is_set():
-            begun = self._now()
-            try:
-                async with connected(self._config.mqtt) as connection:
-                    if known and not connection.session_present:
-                        self._tell(SessionLost(HERE))
-                    known = True
-                    await self._talk(connection, works)
-            except BrokerUnreachable as error:
-                works.commit()
-                self._moved(State.FAILED)
-                lasted = self._now() - begun > LAST_RETRY_SECONDS
-                failures = 1 if lasted else failures + 1
-                await self._wait(error, failures)
+    async def _connect(self, works: Works) -> None:
+        """Once, for as long as it lasts."""
+        try:
+            async with connected(self._config.mqtt) as connection:
+                if self._expected and not connection.session_present:
+                    self._tell(SessionLost(HERE))
+                self._expected = True
+                await self._talk(connection, works)
+        except BrokerUnreachable:
+            works.commit()
+            self._moved(State.FAILED)
+            raise
 
     async def _talk(self, connection: Connection, works: Works) -> None:
         """Until it ends, or we are told to."""
@@ -127,12 +114,9 @@ class Gateway:
             if traffic.echoes > 0 and traffic.echoes != self._echoes:
                 self._echoes, self._progressed = traffic.echoes, self._now()
 
-    async def _wait(self, error: BrokerUnreachable, failures: int) -> None:
-        seconds = min(FIRST_RETRY_SECONDS * (1 << min(failures - 1, 10)), LAST_RETRY_SECONDS)
-        self._tell(AgentFailed(error, seconds))
+    async def _wait(self, error: BaseException, seconds: float) -> None:
         self._progressed = self._now()  # to be started anew would not bring the broker back
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), seconds)
+        await super()._wait(error, seconds)
 
     def _moved(self, state: State) -> None:
         self._tell(PartitionMoved(HERE, state))
@@ -140,37 +124,13 @@ class Gateway:
     def _milliseconds(self) -> int:
         return int(self._wall() * 1000)
 
-    def stop(self) -> None:
-        """Commit what there is, send it, and end."""
-        self._stopping.set()
-
     # What is asked by those who show how it is.
-
-    @property
-    def fingerprint(self) -> str:
-        """Of the noise key."""
-        return self._key.fingerprint
 
     @property
     def ready(self) -> bool:
         """Whether the broker lets us read, and we have heard ourselves over this connection."""
         heard = self._traffic is not None and self._traffic.echoes > 0
         return heard and not self._stopping.is_set()
-
-    @property
-    def stopping(self) -> bool:
-        """Whether it has been told to end."""
-        return self._stopping.is_set()
-
-    @property
-    def alive(self) -> bool:
-        """Whether it gets on; a broker that is not there is waited for."""
-        return self.stood_still < self._config.agent.progress_deadline / 1000
-
-    @property
-    def stood_still(self) -> float:
-        """For how many seconds a broker that is there has not let us hear ourselves."""
-        return self._now() - self._progressed
 
     @property
     def clocks(self) -> Clocks:

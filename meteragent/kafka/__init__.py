@@ -18,7 +18,7 @@ clock       the brokers' time, by which windows close, beside this machine's
 worker      one partition: commands in, events out
 liveness    whether the brokers answer, and how much is left to read
 group       the consumer: membership, polling, back-pressure
-loop, agent, agents    start when Kafka is there, run, drain on a signal, end in time
+agent, agents    start when Kafka is there, run, drain on a signal, end in time
 ledger_topic, peek    accounts, and first readings, for somebody who only looks
 alone, settle, migrate    at work while no agent is: accounts move to other partitions
 adopt, loss    a key that was replaced, a ledger that was lost: going on after it

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import signal
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -15,24 +14,22 @@ from meteragent.formats.encoder import Encoder
 from meteragent.kafka import fitness, topics
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.group import Group
-from meteragent.kafka.loop import LAST_RETRY_SECONDS, Clock, back_off, unless
 from meteragent.kafka.memberships import MembersChanged
 from meteragent.kafka.ownership import Ownership, bonds
 from meteragent.kafka.preparing import Prepare, Prepared, nothing
 from meteragent.kafka.subjects import release_encoder
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.process.instance import Instance
+from meteragent.process.loop import Clock, unless
 from meteragent.stream.pipeline import Pipeline
-from meteragent.watch.events import AgentFailed, Listener
+from meteragent.watch.events import Listener
 from meteragent.watch.watched import Clocks
 
 if TYPE_CHECKING:
     from meteragent.formats.forms import ReleaseEncoder
 
-FIRST_RETRY_SECONDS = 0.5
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
-
-class Agent:
+class Agent(Instance):
     """One instance. It starts over for as long as Kafka may come back, and never gives up data."""
 
     def __init__(
@@ -46,57 +43,26 @@ class Agent:
         prepare: Prepare = nothing,
     ) -> None:
         """`prepare` learns what its work has to know before it begins."""
+        super().__init__(config, key, tell, clock, wall)
         self._prepare_work = prepare
         self._prepared = Prepared()
-        self._config = config
-        self._key = key
-        self._tell = tell
         self._clients = clients or Clients(config.kafka)
-        self._now = clock
-        self._wall = wall
         self._ownership = Ownership(config, key)
-        self._stopping = asyncio.Event()
-        self._progressed = clock()
         self._lasting: dict[str, int] = {}
         """Output -> for how many milliseconds it keeps releases, as it was at the last start."""
         self._encoder: ReleaseEncoder = Encoder()
         self.group: Group | None = None
 
-    async def run(self) -> None:
-        """Run until a signal or `stop`; raise what will not get better by waiting."""
-        loop = asyncio.get_running_loop()
-        for number in SIGNALS:
-            loop.add_signal_handler(number, self.stop)
-        try:
-            await self.work()
-        finally:
-            for number in SIGNALS:
-                loop.remove_signal_handler(number)
-
     async def work(self) -> None:
-        """The same, where others heed the signals."""
-        failures = 0
-        while not self._stopping.is_set():
-            begun = self._now()
-            try:
-                await self._run_once()
-            except MembersChanged:
-                continue
-            except (KafkaError, OSError, MeterAgentError, TimeoutError) as error:
-                lasted = self._now() - begun > LAST_RETRY_SECONDS
-                failures = 1 if lasted else failures + 1
-                await self._wait(error, failures)
+        """Until it is told to end; whatever Kafka may get over is waited for."""
+        patient = (KafkaError, OSError, MeterAgentError, TimeoutError)
+        await self._again_and_again(self._with_these_members, *patient)
 
     def stop(self) -> None:
         """Commit what there is, and end."""
-        self._stopping.set()
+        super().stop()
         if self.group is not None:
             self.group.stop()
-
-    @property
-    def fingerprint(self) -> str:
-        """Of the noise key, so that instances with different ones are noticed."""
-        return self._key.fingerprint
 
     @property
     def ready(self) -> bool:
@@ -104,21 +70,11 @@ class Agent:
         return self.group is not None and not self._stopping.is_set() and self.group.ready
 
     @property
-    def stopping(self) -> bool:
-        """Whether it has been told to end."""
-        return self._stopping.is_set()
-
-    @property
-    def alive(self) -> bool:
-        """Whether there is progress: not that the process is up, but that it gets somewhere."""
-        return self.stood_still < self._config.agent.progress_deadline / 1000
-
-    @property
     def stood_still(self) -> float:
         """For how many seconds the loop, the brokers or a commit have let wait for them."""
         if self.group is not None:
             self._progressed = max(self._progressed, self.group.progressed)
-        return self._now() - self._progressed
+        return super().stood_still
 
     @property
     def clocks(self) -> Clocks:
@@ -146,6 +102,10 @@ class Agent:
         """For how many seconds each partition of ours has waited for a schema."""
         workers = self.group.workers.values() if self.group else ()
         return {worker.partition: worker.wanted.seconds for worker in workers}
+
+    async def _with_these_members(self) -> None:
+        with suppress(MembersChanged):  # then at once again, with those that there are now
+            await self._run_once()
 
     async def _run_once(self) -> None:
         partitions = await unless(self._stopping, self._prepare())
@@ -194,12 +154,3 @@ class Agent:
                 await producer.send_and_wait(topic, document, key=policy.id.encode())
         finally:
             await self._clients.close(producer)
-
-    async def _wait(self, error: Exception, failures: int) -> None:
-        """Back off, unless waiting does not help."""
-        if isinstance(error, MeterAgentError) and not error.retriable:
-            raise error
-        seconds = back_off(FIRST_RETRY_SECONDS, failures)
-        self._tell(AgentFailed(error, seconds))
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), seconds)

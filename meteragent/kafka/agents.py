@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 
 from meteragent.config import Config
 from meteragent.config.works import Work, works
-from meteragent.kafka.agent import SIGNALS, Agent
+from meteragent.kafka.agent import Agent
 from meteragent.kafka.clients import Clients
-from meteragent.kafka.loop import Clock
 from meteragent.kafka.preparing import PrepareGroups, nothing
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.process.instance import heeded
+from meteragent.process.loop import Clock
 from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.events import Listener
 from meteragent.watch.watched import Clocks
@@ -44,17 +45,11 @@ class Agents:
 
     async def run(self) -> None:
         """Run until a signal or `stop`; raise what will not get better by waiting."""
-        loop = asyncio.get_running_loop()
-        for number in SIGNALS:
-            loop.add_signal_handler(number, self.stop)
-        try:
+        with heeded(self.stop):
             ends = map(self._to_its_end, self.of.values())
             for end in await asyncio.gather(*ends, return_exceptions=True):
                 if end is not None:
                     raise end
-        finally:
-            for number in SIGNALS:
-                loop.remove_signal_handler(number)
 
     async def _to_its_end(self, agent: Agent) -> None:
         """One that ends takes the others with it, and lets them commit first."""

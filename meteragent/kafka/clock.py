@@ -26,8 +26,8 @@ from meteragent.config import Config
 from meteragent.errors import TopicsUnfit
 from meteragent.kafka import fitness
 from meteragent.kafka.clients import Clients
-from meteragent.kafka.loop import Clock
 from meteragent.kafka.rights import DENIED
+from meteragent.process.loop import Clock
 from meteragent.watch.events import ClockCompared, ClockFailed, Listener
 from meteragent.watch.watched import Clocks
 

@@ -14,10 +14,10 @@ from meteragent.kafka.clients import Clients
 from meteragent.kafka.clock import BrokersClock
 from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.liveness import Liveness
-from meteragent.kafka.loop import Clock, unless
 from meteragent.kafka.preparing import Prepared
 from meteragent.kafka.worker import Worker
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.process.loop import Clock, unless
 from meteragent.stream.partition import Event
 from meteragent.watch.events import Listener, Rebalanced
 

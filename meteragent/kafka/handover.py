@@ -15,7 +15,6 @@ from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
 from meteragent.formats.registered import RegisteredDecoder
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.intake import Intake
-from meteragent.kafka.loop import Clock
 from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.owner import Bond, Claim
 from meteragent.kafka.ownership import Ownership
@@ -23,6 +22,7 @@ from meteragent.kafka.registry import RegistryClient
 from meteragent.kafka.schemas import Schemas
 from meteragent.kafka.work import KindOfWork, MeterWork
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.process.loop import Clock
 from meteragent.stream.homes import Homes
 from meteragent.stream.meters import normal
 from meteragent.stream.pipeline import Pipeline, Position

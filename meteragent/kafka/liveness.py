@@ -13,7 +13,7 @@ from aiokafka.errors import IllegalStateError, KafkaError
 
 from meteragent.errors import MeterAgentError
 from meteragent.kafka.clients import Clients
-from meteragent.kafka.loop import Clock
+from meteragent.process.loop import Clock
 
 EVERY_SECONDS = 1.0
 PATIENCE_SECONDS = 5.0

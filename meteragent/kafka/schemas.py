@@ -11,8 +11,8 @@ from collections.abc import Callable
 from meteragent.config.registry import Registry
 from meteragent.errors import InvalidSetting, RegistryRefused, RegistryUnreachable
 from meteragent.formats.registered import RegisteredDecoder, SchemasLacking
-from meteragent.kafka.loop import Clock, Work, back_off
 from meteragent.kafka.registry import RegistryClient
+from meteragent.process.loop import Clock, Work, back_off
 from meteragent.watch.events import Listener, SchemasAwaited
 
 FIRST_RETRY_SECONDS = 0.2

@@ -17,12 +17,12 @@ from meteragent.kafka.clock import LastFetch
 from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.intake import Intake
-from meteragent.kafka.loop import Work, back_off, within
 from meteragent.kafka.outbox import Sent, send_all
 from meteragent.kafka.ownership import NOT_OURS
 from meteragent.kafka.rights import DENIED
 from meteragent.kafka.schemas import Wanted
 from meteragent.kafka.takeover import take_over
+from meteragent.process.loop import Work, back_off, within
 from meteragent.stream.partition import Command, Event, Life, State
 from meteragent.stream.pipeline import Pipeline
 from meteragent.watch import events

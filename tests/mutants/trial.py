@@ -9,10 +9,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tests.mutants.suites import ROOT, likeliest_first
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-ROOT = Path(__file__).parents[2]
 PARTS = (
     *("meteragent", "tests", "simulations", "deploy", "pyproject.toml", "README.md"),
     *("SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"),
@@ -20,6 +21,8 @@ PARTS = (
 PATIENCE = 4
 """How much longer than without a mistake a suite may take."""
 LEAST_SECONDS = 60.0
+SECONDS_OF_OTHERS = 600.0
+"""Of a suite that was not tried without a mistake."""
 _PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly")
 
 
@@ -52,7 +55,9 @@ class Trial:
         """See that the tests pass, and how long they take."""
         for tests in suites:
             begun = time.monotonic()
-            done = self._run(*_PYTEST, *tests, limit=3600)
+            done = self._run(
+                *_PYTEST, *likeliest_first("meteragent/__init__.py", tests), limit=3600
+            )
             assert done is not None
             assert done.returncode == 0, f"{tests} fail without a mistake:\n{done.stdout[-3000:]}"
             self._limits[tests] = max(LEAST_SECONDS, PATIENCE * (time.monotonic() - begun))
@@ -64,7 +69,8 @@ class Trial:
         begun = time.monotonic()
         try:
             path.write_bytes(mistaken)
-            done = self._run(*_PYTEST, *tests, limit=self._limits.get(tests, LEAST_SECONDS))
+            files = likeliest_first(module, tests)
+            done = self._run(*_PYTEST, *files, limit=self._limits.get(tests, SECONDS_OF_OTHERS))
         finally:
             path.write_bytes(right)
         seconds = time.monotonic() - begun

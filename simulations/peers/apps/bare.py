@@ -17,7 +17,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from meteragent.commands.run import SELDOM
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.json_one import BLOCK, READING
-from meteragent.kafka.loop import run_until_done
+from meteragent.process.loop import run_until_done
 
 AT_ONCE = 5_000
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from meteragent.kafka.loop import unless
+from meteragent.process.loop import unless
 
 
 def test_what_comes_of_work_is_answered() -> None:
