@@ -31,6 +31,8 @@ def gather(into: Path) -> None:
                 _copied(target, into)
         (into / name).parent.mkdir(parents=True, exist_ok=True)
         (into / name).write_text(without_folders(name, text), "utf-8")
+    for dress in ("site.css", "site.js"):
+        _copied(NAVIGATION.with_name(dress), into)
 
 
 def linked(page: str, text: str) -> list[Path]:

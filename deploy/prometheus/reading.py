@@ -1,6 +1,6 @@
 """Alerts about what is read: that it comes, in time, and is waited for by nobody in vain."""
 
-from deploy.prometheus.model import INSTANCE, WARNING, Alert
+from deploy.prometheus.model import INSTANCE, WARNING, Alert, lately
 
 ALERTS = (
     Alert(

@@ -117,7 +117,7 @@ def _settings(documents: Sequence[Document]) -> str:
         )
     )
     return (
-        "<h2>Settings at a glance</h2>\n<div class=wide><table>\n<thead><tr>"
+        "<h2>Settings at a glance</h2>\n<div class=wide tabindex=0><table>\n<thead><tr>"
         f"{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody></table></div>\n"
         f"<p class=made>{NOTE}</p>"
     )
@@ -139,9 +139,16 @@ def _setting(document: Document) -> str:
         _percent(evidence["chance"]),
         _percent(evidence["week"]),
         _percent(evidence["weeks"]),
-        _percent(results["month_error"]) + STREET * (results["month_error"] > OF_NO_USE),
+        _month(results),
     )
     return f"<tr>{hides}{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _month(results: dict[str, Any]) -> str:
+    """How far off a month of one home is; of a feeder no home is released by itself."""
+    if "month_error" not in results:
+        return "for sums of homes alone"
+    return _percent(results["month_error"]) + STREET * (results["month_error"] > OF_NO_USE)
 
 
 def _bills(documents: Sequence[Document]) -> str:
@@ -161,7 +168,7 @@ def _bills(documents: Sequence[Document]) -> str:
         "<p>As much noise as leaves a month's total of a 400 W home within 1 % in 95 % of months, "
         "and what the best attack makes of it. Who needs such totals of single homes has to say "
         "which of these may be known; those of enough homes together are always right.</p>\n"
-        f"<div class=wide><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n"
+        f"<div class=wide tabindex=0><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n"
         + "\n".join(rows)
         + "\n</tbody></table></div>"
     )
@@ -200,7 +207,7 @@ def _figure(document: Document, figure: dict[str, str], folder: Path) -> str:
     if document["quick"]:
         made += " (a quick run: few repetitions, wide bands)"
     return (
-        f"<figure>\n<h3>{title}</h3>\n"
+        f"<figure tabindex=0>\n<h3>{title}</h3>\n"
         f'<img src="data:image/png;base64,{data}" alt="{title}: {caption}">\n'
         f"<figcaption>{caption}<p class=made>Made by {made}</p></figcaption>\n</figure>"
     )

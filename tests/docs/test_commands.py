@@ -25,28 +25,22 @@ from urllib.request import urlopen
 import pytest
 
 from meteragent.commands.parser import parser
+from tests.docs.typed import Typed, agree, steps
 
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 PORT, PAGE = 9092, "http://127.0.0.1:9108/"
-NOISY = re.compile(r'"(values|unbiased)": ?\{.*?\}')
-
-Printed = tuple[str, str]
-"""A command, and what it says."""
 
 
 def blocks(language: str, page: str = README) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", page, flags=re.DOTALL)
+    return re.findall(rf"```{language}(?: title=[^\n]*)?\n(.*?)```", page, flags=re.DOTALL)
 
 
-def commands(page: str = README) -> list[Printed]:
-    """All of them, in the order of the page."""
-    text = "".join(blocks("console", page)).replace("\\\n", "\\\0")
-    parts = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
-    pairs = (part.partition("\n") for part in parts)
-    return [(command.replace("\\\0", "\\\n"), said) for command, _, said in pairs]
+def commands(page: str = README) -> list[tuple[str, str]]:
+    """All of them, and what they say, in the order of the page."""
+    return [(step.command, step.said) for step in steps(page) if isinstance(step, Typed)]
 
 
 def of_ours() -> list[str]:
@@ -139,29 +133,6 @@ def answers(url: str) -> bool:
             return True
     except (URLError, OSError):
         return False
-
-
-def agree(printed: str, said: str) -> bool:
-    """Whether a command said what is printed."""
-    if not printed:
-        return True  # what it says is not shown
-    pattern = r"(.*\n)*?".join(map(re.escape, NOISY.sub("N", printed).split("…\n")))
-    return bool(re.fullmatch(pattern, NOISY.sub("N", said)))
-
-
-@pytest.mark.parametrize(
-    ("printed", "said", "good"),
-    [
-        ("a\n…\nb\n", "a\nx\ny\nb\n", True),
-        ("a\n…\nb\n", "a\nx\ny\n", False),
-        ('{"values":{"avg":1.0},"n":1}\n', '{"values":{"avg":7.0},"n":1}\n', True),
-        ('{"values":{"avg":1.0},"n":1}\n', '{"values":{"avg":1.0},"n":2}\n', False),
-        ("a\n", "a\nb\n", False),
-        ("…\n", "anything\nat all\n", True),
-    ],
-)
-def test_what_is_printed_is_compared(printed: str, said: str, good: bool) -> None:  # noqa: FBT001
-    assert agree(printed, said) == good
 
 
 def test_every_command_of_ours_is_known() -> None:

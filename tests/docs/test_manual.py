@@ -1,4 +1,4 @@
-"""The manual: every page has its place, every link leads somewhere, the tutorial can be typed."""
+"""The manual: every page has its place, and every link leads somewhere."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deploy.manual.gather import ROOT, gather, linked, pages, without_folders
-from tests.docs.test_commands import agree, commands
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-TUTORIAL = (ROOT / "deploy" / "guide" / "tutorial.md").read_text("utf-8")
 
 
 def test_every_page_has_its_place_in_the_navigation() -> None:
@@ -47,30 +44,6 @@ def test_lists_stand_apart_from_the_line_before_them() -> None:
     for name in pages():
         text = re.sub(r"```.*?```", "", (ROOT / name).read_text("utf-8"), flags=re.DOTALL)
         assert re.findall(r"^(?![-\s]|\d+\. ).+\n(?:- |1\. ).*", text, re.MULTILINE) == [], name
-
-
-def test_the_tutorial_does_what_it_shows(tmp_path: Path) -> None:
-    """All but its first command: what `pip install .` does is tried with the README's."""
-    (tmp_path / "deploy").mkdir()
-    (tmp_path / "deploy" / "example.csv").write_bytes(
-        (ROOT / "deploy" / "example.csv").read_bytes()
-    )
-    first, *typed = commands(TUTORIAL)
-    assert first == ("pip install .", "")
-    beside = ROOT / ".venv" / "bin"
-    for command, printed in typed:
-        done = subprocess.run(  # noqa: S603 - what our own page says
-            ["/bin/bash", "-c", command],
-            cwd=tmp_path,
-            env={"PATH": f"{beside}:/usr/bin:/bin", "COLUMNS": "80", "LANG": "C.UTF-8"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout
-        assert agree(printed, done.stdout), f"$ {command}\n{done.stdout}"
-    assert (tmp_path / "released.csv").read_text().count("\nhome-1,") == 6
 
 
 @pytest.mark.slow
