@@ -156,7 +156,7 @@ def text(explained: Explanation, width: int) -> str:
         wrap(_measures(explained.unit), width),
         *(wrap(line, width) for line in (*_months(explained), *_together(explained))),
         ["What the budget covers", *wrap(explained.spending.sentence, width)],
-        *(_told(explained, width) if explained.loads else ()),
+        *(_loads_told(explained, width) if explained.loads else ()),
         *(wrap(f"Warning: {warning}", width) for warning in explained.warnings),
     ]
     return "\n\n".join("\n".join(lines) for lines in blocks)
@@ -167,7 +167,7 @@ def _measures(unit: str) -> str:
     return MEASURES.replace("{unit}", several[0].upper() + several[1:])
 
 
-def _told(explained: Explanation, width: int) -> Iterator[list[str]]:
+def _loads_told(explained: Explanation, width: int) -> Iterator[list[str]]:
     """How well everyday loads can be told."""
     yield ["Odds by which loads can be told", *table(_loads(explained), width)]
     for line in _notes(explained.loads):

@@ -28,7 +28,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from meteragent.formats import fast
+from meteragent.privacy import native
 from simulations.drain import Drained, Task, middle, ratio, run
 from simulations.fleet.load import fill, make_topic, shown
 from simulations.fleet.traffic import Fleet, Trouble
@@ -294,7 +294,7 @@ def _setting(given: argparse.Namespace) -> dict[str, object]:
     return {
         "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
-        "records": f"read by {fast.way()}",
+        "records": f"read by {native.way()}",
         "meters": given.meters,
         "windows": given.waves,
         "compression": given.compression or "none",

@@ -150,7 +150,7 @@ def test_what_is_late_shares_a_slot_or_is_silent_is_said(tmp_path: Path) -> None
     stage.now += 1300
 
     async def scenario() -> None:
-        async with showing(stage, tmp_path, PHONE) as (tab, _, _server):
+        async with showing(of(stage), tmp_path, PHONE) as (tab, _, _server):
             said = {
                 name: await tab.evaluate(f"document.getElementById('{name}').innerText")
                 for name in ("late", "shared", "silent")
