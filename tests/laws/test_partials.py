@@ -189,7 +189,8 @@ class World:
         """All go on from what is committed, under these."""
         self.policies = policies
         known = rosters(self.members, self.inputs, self.outputs, policies)
-        for one in (*self.sources, *self.sinks):
+        every: list[Source | Sink] = [*self.sources, *self.sinks]
+        for one in every:
             one.rosters, one.policies = known, policies
             one.crash()
 

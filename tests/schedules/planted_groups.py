@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from meteragent.kafka import takeover
+from meteragent.kafka import takeover, work
 from meteragent.kafka.memberships import MembersTopic
 from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.restore import Kept
@@ -65,7 +65,7 @@ def reads_what_is_not_committed() -> Bug:
 
 def forgets_open_sums() -> Bug:
     """What a window of a group has been told of so far is lost with whoever was told."""
-    real = takeover.known
+    real = work.known
 
     def lacking(kept: Kept) -> dict[str, bytes]:
         found = real(kept)
@@ -94,7 +94,8 @@ def heeds_no_moves() -> Bug:
 
     async def watch(self: MembersTopic, known: object) -> Exception:
         del self, known
-        return await asyncio.get_running_loop().create_future()
+        never: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+        return await never
 
     return patch.object(MembersTopic, "watch", watch)
 
