@@ -72,7 +72,8 @@ OF_GROUPS = ("groups", "late-groups")
 PACE = 10
 """Seconds of the meters in a second of the machines; in late worlds, which are longer, thrice."""
 PATIENCE = 100.0
-"""Seconds in which all must come to rest, once nothing goes wrong any more."""
+"""Seconds in which all must come to rest, once nothing goes wrong any more; of groups it is more,
+as every pane is told of and decided by itself, and the limits of portions are as small."""
 HOUR = 3600
 """Seconds of the meters by which somebody's clock is wrong."""
 LONG = 8
@@ -208,8 +209,8 @@ class Schedule:
         self._calm_at = self.loop.now
         for members in self._members.values():
             members.rebalance()
-        looks = 0
-        while looks < LONG and self.loop.now < self._calm_at + PATIENCE:
+        looks, patience = 0, 4 * PATIENCE if self._kind in OF_GROUPS else PATIENCE
+        while looks < LONG and self.loop.now < self._calm_at + patience:
             await asyncio.sleep(0.5)
             looks = looks + 1 if self._rest else 0
         if self._world.punctual:
