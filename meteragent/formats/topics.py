@@ -44,7 +44,7 @@ class Pattern:
         """As it is written. InvalidSetting: it is none, and its field is empty."""
         levels = (*text.split("/"),)
         plain = [one for one in levels if one not in {ANY, METER}]
-        if plain[-1:] == [ALL] and levels[-1] == ALL:
+        if levels[-1] == ALL:
             del plain[-1]
         unfit = any(map(_UNFIT.search, plain)) or levels.count(METER) > 1
         if unfit or not text or len(text) > LONGEST:

@@ -7,6 +7,8 @@ import pytest
 
 from meteragent.explain import day
 
+KWH = 8.1437
+
 
 def test_the_day_is_a_home_with_people_in_it() -> None:
     watts = day.minutes()
@@ -34,3 +36,8 @@ def test_one_day_is_as_the_other() -> None:
 def test_an_interval_that_does_not_divide_the_day_runs_on_into_the_next() -> None:
     watts = day.readings(7 * 60_000, 1440)
     assert np.isclose(watts.mean(), day.minutes().mean())
+
+
+def test_the_day_is_the_one_that_pages_describe() -> None:
+    """Whoever changes it changes pictures and what is said of them."""
+    assert day.minutes().sum() / 60_000 == pytest.approx(KWH, abs=1e-9)

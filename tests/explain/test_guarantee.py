@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -22,7 +23,7 @@ from meteragent.config.presets import presets
 from meteragent.explain.accounts import Shelf
 from meteragent.explain.advice import of_grid
 from meteragent.explain.guarantee import Guarantee
-from meteragent.explain.words import factor
+from meteragent.explain.words import at_most, factor
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.exact import NANO, epsilon_at
 from meteragent.privacy.group import GroupPolicy, PerHome
@@ -361,3 +362,18 @@ def test_of_a_group_it_is_said_what_each_home_loses() -> None:
     assert any("exp(0.001 x 10000)" in one for one in told)
     [presence] = [one for one in told if "Which readings arrived" in one]
     assert "by at most x22,100" in presence  # of the home's range, and not of the sum's
+
+
+@pytest.mark.parametrize("radius", ["100", "250", "1000"])
+def test_policies_that_share_an_account_lose_together_what_each_of_them_loses(radius: str) -> None:
+    """Each at the radius of the one that tells: at another's it would be another promise."""
+    one, two, three = told_of("tv-content"), told_of("appliances"), told_of("presence")
+    told = replace(one, radius=Decimal(radius), beside=(two, three))
+    at_its = [replace(each, radius=Decimal(radius)) for each in (one, two, three)]
+    promised = told.promised()
+    for bound, losses in (
+        (promised.together_one_horizon, [each.epsilon(each.horizon) for each in at_its]),
+        (promised.together_any_horizon, [each.epsilon(each.any_horizon) for each in at_its]),
+    ):
+        assert bound.log_odds == pytest.approx(float(sum(losses)))
+        assert at_most(float(sum(losses))) in told.words

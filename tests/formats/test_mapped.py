@@ -338,3 +338,13 @@ def test_fields_of_different_lists_are_refused() -> None:
     columns = Columns("meters[].id", ("readings[].at",), "readings[].value")
     with pytest.raises(InvalidSetting, match=r"input\.meter: stands in another list"):
         MappedDecoder(Mapping(columns, given=GIVEN))
+
+
+@pytest.mark.parametrize("empty", [b"", None])
+def test_what_is_empty_moves_no_reading_to_another_message(empty: bytes | None) -> None:
+    said = [b'{"m":"%d","ts":1763424000000,"value":%d}' % (at, at) for at in range(3)]
+    messages = [said[0], empty, said[1], said[2]]
+    mapping = Mapping(Columns("m", ("ts",), "value"))
+    read = MappedDecoder(mapping).decode(messages, range(4), [0] * 4)
+    assert shown(read) == [(0, "0", NOON, 0.0), (2, "1", NOON, 1.0), (3, "2", NOON, 2.0)]
+    assert [bad.offset for bad in read.rejects] == [1]

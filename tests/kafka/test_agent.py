@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from meteragent.kafka.agent import Agent
+from meteragent.watch.watched import Clocks
 from tests.given import KEY
 from tests.schedules.clients import ModelClients
 from tests.schedules.kafka_model import Kafka
@@ -57,6 +58,18 @@ def test_how_far_a_group_got_outlasts_it() -> None:
     assert agent.group is None
     assert loop.time() >= 50
     assert agent.stood_still < 10
+
+
+def test_before_it_has_joined_anybody_it_says_nothing_of_clocks() -> None:
+    loop = Loop(0)
+    config = world(0).config
+    network = Network(loop, Kafka(), lambda: START)
+    clients = ModelClients(config.kafka, network, Members(network, config.kafka.input, PARTITIONS))
+    agent = Agent(config, KEY, lambda _: None, clients, loop.time)
+    assert agent.clocks == Clocks()
+    assert not agent.pipelines()
+    assert not agent.ready
+    loop.close()
 
 
 def test_a_signal_at_the_very_end_of_the_start_is_heard() -> None:

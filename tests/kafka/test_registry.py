@@ -99,6 +99,19 @@ def test_references_without_an_end_are_refused(server: Registry, references: lis
     assert len(server.behaviour.asked) < 120
 
 
+@pytest.mark.parametrize("long", [asking.DEEPEST - 1, asking.DEEPEST])
+def test_references_are_followed_so_deep_and_no_deeper(server: Registry, long: int) -> None:
+    server.store.register("0", {"schema": "s"})
+    for at in range(long):
+        refers = [{"name": "x", "subject": str(at), "version": 1}]
+        number = server.store.register(str(at + 1), {"schema": f"s{at}", "references": refers})
+    if long < asking.DEEPEST:
+        assert run(client(server).schema(number)) is not None
+        return
+    with pytest.raises(RegistryRefused, match="is not as a registry's"):
+        run(client(server).schema(number))
+
+
 @pytest.mark.parametrize(
     ("status", "body", "kind", "words"),
     [

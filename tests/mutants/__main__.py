@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.mutants.changes import Change, changes
-from tests.mutants.suites import PURE, suite
-from tests.mutants.trial import ROOT, Trial
+from tests.mutants.suites import PURE, ROOT, on_a_broker, suite
+from tests.mutants.trial import Trial
 
 
 class Mutant(NamedTuple):
@@ -67,6 +67,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="which mistakes (default: 0)")
     parser.add_argument("--count", type=int, default=100, help="how many (default: 100)")
     parser.add_argument(
+        "--broker", action="store_true", help="show survivors to the tests on a broker, too"
+    )
+    parser.add_argument(
         "places", nargs="*", default=[*PURE], help="folders, modules, or MODULE:LINE"
     )
     asked = parser.parse_args()
@@ -77,6 +80,9 @@ def main() -> int:
         trial.without_mistake(sorted({suite(mutant.module) for mutant in chosen}))
         for mutant in chosen:
             verdict = trial.with_mistake(mutant.module, mutant.mistaken, suite(mutant.module))
+            if asked.broker and not verdict.found and on_a_broker(mutant.module):
+                tests = on_a_broker(mutant.module)
+                verdict = trial.with_mistake(mutant.module, mutant.mistaken, tests)
             word = "found   " if verdict.found else "SURVIVED"
             print(f"{word} {verdict.seconds:5.1f} s  {mutant}  {verdict.said[:80]}", flush=True)
             if not verdict.found:

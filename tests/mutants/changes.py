@@ -56,6 +56,9 @@ HOW_MUCH_AT_ONCE = {
 UNSEEN_KEYWORDS = {"strict", "maxsize", "repr", "slots", "frozen", "copy"}
 """Arguments that a working program works without."""
 
+COMMUTING = {"max", "min", "maximum", "minimum", "gcd", "lcm"}
+"""What comes to the same, in whichever order it is asked."""
+
 _Node = TypeVar("_Node", bound=ast.AST)
 
 
@@ -193,10 +196,14 @@ def _constant(node: ast.Constant, parent: ast.AST) -> Iterator[tuple[str, ast.AS
 def _called(node: ast.Call, _: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     for at in range(len(node.args) - 1):
         pair = node.args[at : at + 2]
-        alike = ast.dump(pair[0]) == ast.dump(pair[1])
+        alike = ast.dump(pair[0]) == ast.dump(pair[1]) or _name(node.func) in COMMUTING
         if not alike and not any(isinstance(one, ast.Starred) for one in pair):
             args = [*node.args[:at], *reversed(pair), *node.args[at + 2 :]]
             yield "swapped arguments", _but(node, args=args)
+
+
+def _name(node: ast.expr) -> str:
+    return str(getattr(node, "attr", "") or getattr(node, "id", ""))
 
 
 def _named(node: ast.Name | ast.Attribute, parent: ast.AST) -> Iterator[tuple[str, ast.AST]]:

@@ -21,6 +21,7 @@ SUITES = {
         *("tests/laws/test_small_layers.py", "tests/laws/test_small_tiers.py"),
         *("tests/laws/test_small_joint.py", "tests/laws/test_shares.py"),
         *("tests/laws/test_horizons.py", "tests/laws/test_small_resolutions.py"),
+        *("tests/laws/test_calendar.py", "tests/config/test_windows.py"),
     ),
     "meteragent/stream": (
         *(
@@ -38,7 +39,9 @@ SUITES = {
         *("tests/files/test_job.py", "tests/watch/test_balances.py"),
     ),
     "meteragent/formats/fast": ("tests/formats/test_fast.py", "tests/kafka/test_fetch.py"),
-    "meteragent/formats": ("tests/formats", "tests/files/test_sanitize.py"),
+    "meteragent/formats": (
+        *("tests/formats", "tests/files/test_sanitize.py", "tests/files/test_groups.py"),
+    ),
     "meteragent/explain": ("tests/explain", "tests/commands/test_explain.py", "tests/watch"),
     "meteragent/config": ("tests/config", "tests/commands"),
     "meteragent/watch": ("tests/watch",),
@@ -55,10 +58,40 @@ SUITES = {
 }
 """Folder -> tests."""
 
+ON_A_BROKER = {
+    "adopt": ("test_instances",),
+    "agent": ("test_agent", "test_trouble"),
+    "agents": ("test_groups",),
+    "alone": ("test_migrate", "test_lost_ledger"),
+    "clients": ("test_security", "test_trouble"),
+    "fitness": ("test_topics", "test_replay"),
+    "group": ("test_instances", "test_agent"),
+    "ledger_topic": ("test_ledger_topic",),
+    "liveness": ("test_stuck", "test_agent"),
+    "loss": ("test_lost_ledger",),
+    "memberships": ("test_groups",),
+    "migrate": ("test_migrate",),
+    "peek": ("test_mapping",),
+    "preparing": ("test_groups",),
+    "rights": ("test_trouble", "test_security"),
+    "settle": ("test_migrate",),
+    "subjects": ("test_registry",),
+    "topics": ("test_topics", "test_init"),
+    "work": ("test_groups",),
+}
+"""Rooms of `kafka` -> the tests on a broker that are asked when no fast one notices."""
+
 
 def suite(module: str) -> tuple[str, ...]:
     """The tests of a module."""
     return SUITES[module.rpartition("/")[0]]
+
+
+def on_a_broker(module: str) -> tuple[str, ...]:
+    """Those that are asked last, and only when somebody has the time."""
+    folder, _, name = module.removesuffix(".py").rpartition("/")
+    names = ON_A_BROKER.get(name, ()) if folder == "meteragent/kafka" else ()
+    return tuple(f"tests/integration/{test}.py" for test in names)
 
 
 def likeliest_first(module: str, tests: tuple[str, ...]) -> list[str]:

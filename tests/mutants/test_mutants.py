@@ -11,7 +11,15 @@ import pytest
 
 from tests.mutants.__main__ import drawn, mutants
 from tests.mutants.changes import changes
-from tests.mutants.suites import PURE, ROOT, SUITES, UNASKED, likeliest_first
+from tests.mutants.suites import (
+    ON_A_BROKER,
+    PURE,
+    ROOT,
+    SUITES,
+    UNASKED,
+    likeliest_first,
+    on_a_broker,
+)
 from tests.mutants.trial import Trial
 from tests.test_purity import PURE as PURE_FOLDERS
 
@@ -36,6 +44,8 @@ from tests.test_purity import PURE as PURE_FOLDERS
         ("x = side(a='left')", {"x = side(a='right')"}),
         ("x = f(a, b)", {"x = f(b, a)"}),
         ("x = f(a, a)", set()),
+        ("x = max(a, b)", {"x = min(a, b)"}),
+        ("x = np.gcd(a, b)", set()),
         ("x = f(*a, b)", set()),
         ("x = min(a)", {"x = max(a)"}),
         ("x = a.any()", {"x = a.all()"}),
@@ -112,6 +122,10 @@ def test_every_folder_has_tests_that_are_asked() -> None:
     assert {Path(folder) for folder in SUITES} == folders
     for tests in SUITES.values():
         assert all((ROOT / test).exists() for test in tests)
+    for room in ON_A_BROKER:
+        module = f"meteragent/kafka/{room}.py"
+        assert all((ROOT / path).is_file() for path in (module, *on_a_broker(module)))
+    assert not on_a_broker("meteragent/stream/agents.py")
 
 
 def test_a_mistake_is_found_and_a_change_without_effect_is_not(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ PARTS = (
 PATIENCE = 4
 """How much longer than without a mistake a suite may take."""
 LEAST_SECONDS = 60.0
+SECONDS_OF_OTHERS = 600.0
+"""Of a suite that was not tried without a mistake."""
 _PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly")
 
 
@@ -68,7 +70,7 @@ class Trial:
         try:
             path.write_bytes(mistaken)
             files = likeliest_first(module, tests)
-            done = self._run(*_PYTEST, *files, limit=self._limits.get(tests, LEAST_SECONDS))
+            done = self._run(*_PYTEST, *files, limit=self._limits.get(tests, SECONDS_OF_OTHERS))
         finally:
             path.write_bytes(right)
         seconds = time.monotonic() - begun

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.privacy.arrays import counted, lengthen, roomy
+from meteragent.privacy.arrays import counted, lengthen, put_first, roomy
 
 
 @given(st.lists(st.integers(0, 9)))
@@ -37,3 +37,12 @@ def test_what_somebody_else_looks_at_grows_somewhere_else() -> None:
 
 def test_room_is_made_for_a_few_more() -> None:
     assert [roomy(0, 3), roomy(160, 161), roomy(160, 200)] == [3, 170, 200]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 99))))
+def test_of_several_values_for_one_cell_the_first_stays(given: list[tuple[int, int]]) -> None:
+    flat = np.full(6, -1)
+    cells, values = np.array(given, dtype=np.int64).reshape(-1, 2).T
+    put_first(flat, cells, values)
+    first = dict(reversed(given))
+    assert flat.tolist() == [first.get(cell, -1) for cell in range(6)]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from meteragent.errors import LedgerDamaged
 from meteragent.privacy.billing import load as load_all
 from meteragent.privacy.ledger import NEVER, Ledger
-from meteragent.privacy.ledger_record import dump
+from meteragent.privacy.ledger_record import MOST_RINGS, dump
 from meteragent.privacy.terms import MOST_BUDGET, REACH_BACK, Share, Terms
 from meteragent.privacy.windows import Windows
 from tests.given import read as load
@@ -358,3 +358,10 @@ def test_any_bytes_are_refused_or_are_an_account_that_works(
     assert 0 <= before <= terms.budget
     assert (charge(ledger, start) == [1]) is (before >= terms.costs[0])
     assert 0 <= left(ledger, start) <= before
+
+
+@pytest.mark.parametrize("rings", [0, MOST_RINGS + 1, 2**16 - 1])
+def test_a_record_of_more_rings_than_there_can_be_is_none_of_ours(rings: int) -> None:
+    """Before any memory is taken for them."""
+    with pytest.raises(LedgerDamaged, match="of a version that is known"):
+        load(QUARTERS, [damaged(rings=rings) + bytes(2**21)])

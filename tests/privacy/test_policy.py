@@ -142,3 +142,23 @@ def test_whoever_has_the_document_knows_what_is_asked_when() -> None:
     week = np.arange(7) * DAY  # from a Thursday on
     assert again.asking.of(week).sum(axis=0).tolist() == [7, 5, 6]
     assert again.terms.price == one.terms.dearest(1) == sum(one.terms.costs)
+
+
+@pytest.mark.parametrize("radius", ["0", "0.0", "-0.5", "-1"])
+def test_a_radius_that_is_none_is_refused_by_name(radius: str) -> None:
+    with pytest.raises(InvalidSetting, match="must be positive") as refused:
+        question("avg", 1, radius)
+    assert refused.value.field == "radius"
+
+
+def test_parts_that_do_not_divide_a_window_are_refused_though_they_divide_its_panes() -> None:
+    """Twenty minutes hold four panes of five, and half an hour holds no whole number of them."""
+    panes = policy(size=30 * MINUTE, hop=5 * MINUTE, interval=MINUTE).panes
+    assert 20 * MINUTE % panes.size == 0
+    with pytest.raises(InvalidSetting, match="do not divide windows"):
+        policy(
+            questions=(question("max(20m)", 1, 100),),
+            size=30 * MINUTE,
+            hop=5 * MINUTE,
+            interval=MINUTE,
+        )
