@@ -43,7 +43,9 @@ async def nothing_found(tab: Tab) -> None:
     found = json.loads(
         await tab.evaluate("axe.run().then(found => JSON.stringify(found.violations))")
     )
-    short = [(one["id"], one["impact"], [n["html"][:160] for n in one["nodes"][:3]]) for one in found]
+    short = [
+        (one["id"], one["impact"], [n["html"][:160] for n in one["nodes"][:3]]) for one in found
+    ]
     assert short == []
     assert await tab.evaluate("document.documentElement.scrollWidth <= screen.width")
     assert await tab.evaluate(CUT) == []
