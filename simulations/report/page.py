@@ -148,8 +148,8 @@ def _month(results: dict[str, Any]) -> str:
     """How far off a month of one home is; of a feeder no home is released by itself."""
     if "month_error" not in results:
         return "for sums of homes alone"
-    error: float = results["month_error"]
-    return _percent(error) + STREET * (error > OF_NO_USE)
+    off: float = results["month_error"]
+    return _percent(off) + STREET * (off > OF_NO_USE)
 
 
 def _bills(documents: Sequence[Document]) -> str:

@@ -44,8 +44,7 @@ async def nothing_found(tab: Tab) -> None:
         await tab.evaluate("axe.run().then(found => JSON.stringify(found.violations))")
     )
     short = [
-        (one["id"], one["impact"], [node["html"][:160] for node in one["nodes"][:3]])
-        for one in found
+        (one["id"], one["impact"], [n["html"][:160] for n in one["nodes"][:3]]) for one in found
     ]
     assert short == []
     assert await tab.evaluate("document.documentElement.scrollWidth <= screen.width")
