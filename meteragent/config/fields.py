@@ -23,6 +23,10 @@ CREDENTIAL = "credential:"
 
 AUTO = "auto"
 MOST_PROCESSES = 256
+SEVERAL = (
+    "How many processes this instance is, all in one group and shown as one; `auto` is one for "
+    "each processor that it may use. Each takes whole partitions of the input."
+)
 
 _OURS = {"size": "window", "costs": "queries"}
 """The core's names -> those of the settings."""

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, model_validator
 from meteragent.config import keyfile
 from meteragent.config.budget import Budget, left_to_the_account, shared_out
 from meteragent.config.fields import (
+    SEVERAL,
     Batch,
     Duration,
     Flag,
@@ -98,12 +99,7 @@ class AgentSettings(Settings):
         "true",
         default=False,
     )
-    processes: Processes = setting(
-        "How many processes this instance is, all in one group and shown as one; `auto` is one for "
-        "each processor that it may use. Each takes whole partitions of the input.",
-        '"auto"',
-        default=1,
-    )
+    processes: Processes = setting(SEVERAL, '"auto"', default=1)
     progress_deadline: SomeTime = setting(
         "Standing still for longer than this ends the agent's liveness.", default="60s"
     )

@@ -1,6 +1,9 @@
 """Several processes of one group, shown as one: their page, their metrics, their probes."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
 from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry
@@ -107,31 +110,31 @@ class Together:
 
 def merged(base: Document, parts: Iterable[Document]) -> Document:
     """One document of several. Rates and counts are sums, delays those of the slowest."""
-    parts = list(parts)
     every = [base, *parts]
-    rejects: dict[str, int] = {}
-    for one in every:
-        for reason, count in one["rejects"].items():
-            rejects[reason] = rejects.get(reason, 0) + count
+    rows = sorted(_chained(every, "partitions"), key=lambda row: row["partition"])
+    policies = zip(*(one["policies"] for one in every), strict=True)
     return (
         base
-        | {name: sum(one[name] for one in every) for name in _SUMMED}
+        | _added(every, _SUMMED)
         | {
             "delay_seconds": {which: _slowest(every, which) for which in ("median", "most")},
-            "partitions": sorted(
-                (row for one in every for row in one["partitions"]), key=lambda r: r["partition"]
-            ),
-            "policies": [
-                _policy([one["policies"][nth] for one in every])
-                for nth in range(len(base["policies"]))
-            ],
-            "rejects": rejects,
-            "mostly_late": any(one["mostly_late"] for one in parts),
-            "mostly_shared": any(one["mostly_shared"] for one in parts),
-            "silent_seconds": min(one["silent_seconds"] for one in every),
-            "errors": [error for one in every for error in one["errors"]],
+            "partitions": rows,
+            "policies": [*map(_policy, policies)],
+            "rejects": dict(sum((Counter(one["rejects"]) for one in every), Counter[str]())),
+            "mostly_late": any(map(itemgetter("mostly_late"), every)),
+            "mostly_shared": any(map(itemgetter("mostly_shared"), every)),
+            "silent_seconds": min(map(itemgetter("silent_seconds"), every)),
+            "errors": _chained(every, "errors"),
         }
     )
+
+
+def _added(parts: Sequence[Document], names: Iterable[str]) -> Document:
+    return {name: sum(map(itemgetter(name), parts)) for name in names}
+
+
+def _chained(parts: Sequence[Document], name: str) -> list[Document]:
+    return [*chain.from_iterable(map(itemgetter(name), parts))]
 
 
 def _slowest(parts: Iterable[Document], which: str) -> float | None:
@@ -150,24 +153,31 @@ def ended(document: Document) -> Document:
 
 
 def _policy(parts: Sequence[Document]) -> Document:
-    meters = sum(one["meters"] for one in parts)
-    known = [one["exhaustion_seconds"] for one in parts if one["exhaustion_seconds"] is not None]
-    spent = [[one["meters"] * minute for minute in one["spent_by_each"]] for one in parts]
+    meters = sum(map(itemgetter("meters"), parts))
+    left = (one["exhaustion_seconds"] for one in parts)
+    tenths = zip(*map(itemgetter("tenths"), parts), strict=True)
     return (
         parts[0]
-        | {name: sum(one[name] for one in parts) for name in _SUMMED_OF_POLICIES}
+        | _added(parts, _SUMMED_OF_POLICIES)
         | {
-            "exhaustion_seconds": min(known, default=None),
-            "answers": [
-                one | {"released": sum(part["answers"][nth]["released"] for part in parts)}
-                for nth, one in enumerate(parts[0]["answers"])
-            ],
-            "tenths": [sum(tenth) for tenth in zip(*(p["tenths"] for p in parts), strict=True)],
-            "spent_by_each": [sum(minute) / max(1, meters) for minute in zip(*spent, strict=True)],
-            "windows": _sums([one["windows"] for one in parts]),
-            "suppressed": _sums([one["suppressed"] for one in parts]),
+            "exhaustion_seconds": min((one for one in left if one is not None), default=None),
+            "answers": [*map(_answers, zip(*map(itemgetter("answers"), parts), strict=True))],
+            "tenths": [*map(sum, tenths)],
+            "spent_by_each": _spent(parts, max(1, meters)),
+            "windows": _sums([*map(itemgetter("windows"), parts)]),
+            "suppressed": _sums([*map(itemgetter("suppressed"), parts)]),
         }
     )
+
+
+def _answers(parts: Sequence[Document]) -> Document:
+    return parts[0] | _added(parts, ("released",))
+
+
+def _spent(parts: Sequence[Document], meters: int) -> list[float]:
+    """Per minute, by each meter of all of them."""
+    spent = ([one["meters"] * minute for minute in one["spent_by_each"]] for one in parts)
+    return [sum(minute) / meters for minute in zip(*spent, strict=True)]
 
 
 def _sums(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
