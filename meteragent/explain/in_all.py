@@ -64,7 +64,7 @@ class Shelved(NamedTuple):
     """... and the latest record of each."""
 
 
-class _Ring(NamedTuple):
+class _Spender(NamedTuple):
     policy: str
     group: str | None
     ledger: Ledger
@@ -92,18 +92,18 @@ def in_all(
     return InAll(until, horizon, tuple(losses), budgets + reserve)
 
 
-def _of_itself(home: str, kept: Shelved) -> Iterator[_Ring]:
+def _of_itself(home: str, kept: Shelved) -> Iterator[_Spender]:
     if (record := kept.records.get(home)) is not None:
         for shelf, ledger in rings(kept.shelves, home, record):
-            yield _Ring(shelf.name, None, ledger, [Membership(home, "")])
+            yield _Spender(shelf.name, None, ledger, [Membership(home, "")])
 
 
-def _of_groups(kept: Shelved, memberships: Sequence[Membership]) -> Iterator[_Ring]:
+def _of_groups(kept: Shelved, memberships: Sequence[Membership]) -> Iterator[_Spender]:
     for group in dict.fromkeys(one.group for one in memberships):
         its = [one for one in memberships if one.group == group]
         if (record := kept.records.get(group)) is not None:
             for shelf, ledger in rings(kept.shelves, group, record):
-                yield _Ring(shelf.name, group, ledger, its)
+                yield _Spender(shelf.name, group, ledger, its)
 
 
 def _lost(ledger: Ledger, stretch: _Stretch, memberships: Sequence[Membership]) -> int:
