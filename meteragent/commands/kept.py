@@ -12,7 +12,7 @@ from meteragent.config.works import Work, works
 from meteragent.errors import InvalidSetting, LedgerDamaged
 from meteragent.explain.accounts import Shelf
 from meteragent.explain.guarantee import Guarantee
-from meteragent.explain.in_all import Kept
+from meteragent.explain.in_all import Shelved
 from meteragent.files.ledger import LedgerFile, look
 from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.members import Membership
@@ -27,8 +27,8 @@ class Books(NamedTuple):
     """All that is written down."""
 
     config: Config | None
-    meters: Kept
-    groups: Kept
+    meters: Shelved
+    groups: Shelved
     members: list[Membership]
     """Which memberships take effect."""
 
@@ -42,7 +42,7 @@ class Books(NamedTuple):
         return name in self.meters.records or any(one.home == name for one in self.members)
 
     @property
-    def every(self) -> list[Kept]:
+    def every(self) -> list[Shelved]:
         """Those of meters and of groups that there are policies for."""
         return [kept for kept in (self.meters, self.groups) if kept.shelves]
 
@@ -53,7 +53,9 @@ def books(arguments: Namespace, meter: str | None = None) -> Books:
     if arguments.ledger is not None:
         kept = look(arguments.ledger)
         meters, groups = _shelves(config) if config else _only_shelf(kept)
-        return Books(config, Kept(meters, kept.accounts), Kept(groups, kept.groups), kept.members)
+        return Books(
+            config, Shelved(meters, kept.accounts), Shelved(groups, kept.groups), kept.members
+        )
     if config is None:
         raise InvalidSetting("-c", "is missing", "name the configuration, or an SQLite --ledger")
     return asyncio.run(_from_kafka(config, meter))
@@ -76,7 +78,7 @@ async def _from_kafka(config: Config, meter: str | None) -> Books:
         of_groups = await topic.everybody(Clients(own[Work.GROUPS].kafka))
         told = await MembersTopic(config, Clients(config.kafka)).read()
         members = [*planned(config, told.memberships).members]
-    return Books(config, Kept(meters, of_meters), Kept(groups, of_groups), members)
+    return Books(config, Shelved(meters, of_meters), Shelved(groups, of_groups), members)
 
 
 def _shelves(config: Config) -> tuple[list[Shelf], list[Shelf]]:

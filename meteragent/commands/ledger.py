@@ -27,7 +27,7 @@ from meteragent.explain.accounts import (
     statements,
     totals,
 )
-from meteragent.explain.in_all import Kept, in_all
+from meteragent.explain.in_all import Shelved, in_all
 from meteragent.explain.words import IN_WORDS, power_text, time_text
 from meteragent.privacy.exact import epsilon_at, per_watt_text
 from meteragent.privacy.ledger import NEVER
@@ -157,7 +157,7 @@ ACTIONS = {
 }
 
 
-def _accounts(kept: Kept) -> list[Account]:
+def _accounts(kept: Shelved) -> list[Account]:
     found = accounts(*kept)
     if others := len(kept.records) - len({account.meter for account in found}):
         sys.stderr.write(f"meteragent: {others} accounts are of meters that no policy is for\n")

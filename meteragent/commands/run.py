@@ -32,7 +32,7 @@ from meteragent.watch.notify import reporting
 from meteragent.watch.status import Status
 from meteragent.watch.watched import Watched
 from meteragent.watch.web import serving
-from meteragent.watch.whole import Nobody, Together
+from meteragent.watch.whole import AsOne, Nobody
 
 _log = structlog.get_logger()
 
@@ -126,7 +126,7 @@ async def _run_several(config: Config, text: str, file: Path, count: int) -> Exi
     ends = Ends(frozenset(CURABLE), Exit.UNAVAILABLE)
     several = Processes(config, text, count, [*_AGAIN, "run", "-c", str(file)], ends)
     ProcessCollector(registry=several.registry)
-    together = Together(_status(config, monitors, nobody), several, several.registry)
+    together = AsOne(_status(config, monitors, nobody), several, several.registry)
     _log.info("agent starts", version=__version__, processes=count)
     async with (
         serving(config.http, together.pages()),

@@ -55,7 +55,7 @@ class _Stretch(NamedTuple):
     end: int
 
 
-class Kept(NamedTuple):
+class Shelved(NamedTuple):
     """The accounts of meters, or those of groups."""
 
     shelves: Sequence[Shelf]
@@ -64,7 +64,7 @@ class Kept(NamedTuple):
     """... and the latest record of each."""
 
 
-class _Ring(NamedTuple):
+class _Spender(NamedTuple):
     policy: str
     group: str | None
     ledger: Ledger
@@ -73,7 +73,7 @@ class _Ring(NamedTuple):
 
 
 def in_all(
-    home: str, own: Kept, groups: Kept, members: Iterable[Membership], reserve: int
+    home: str, own: Shelved, groups: Shelved, members: Iterable[Membership], reserve: int
 ) -> InAll:
     """Add it up: the accounts of homes and of groups, who is where, and what homes reserve.
 
@@ -92,18 +92,18 @@ def in_all(
     return InAll(until, horizon, tuple(losses), budgets + reserve)
 
 
-def _of_itself(home: str, kept: Kept) -> Iterator[_Ring]:
+def _of_itself(home: str, kept: Shelved) -> Iterator[_Spender]:
     if (record := kept.records.get(home)) is not None:
         for shelf, ledger in rings(kept.shelves, home, record):
-            yield _Ring(shelf.name, None, ledger, [Membership(home, "")])
+            yield _Spender(shelf.name, None, ledger, [Membership(home, "")])
 
 
-def _of_groups(kept: Kept, memberships: Sequence[Membership]) -> Iterator[_Ring]:
+def _of_groups(kept: Shelved, memberships: Sequence[Membership]) -> Iterator[_Spender]:
     for group in dict.fromkeys(one.group for one in memberships):
         its = [one for one in memberships if one.group == group]
         if (record := kept.records.get(group)) is not None:
             for shelf, ledger in rings(kept.shelves, group, record):
-                yield _Ring(shelf.name, group, ledger, its)
+                yield _Spender(shelf.name, group, ledger, its)
 
 
 def _lost(ledger: Ledger, stretch: _Stretch, memberships: Sequence[Membership]) -> int:

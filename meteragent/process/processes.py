@@ -42,7 +42,7 @@ class Ends(NamedTuple):
     """What is said of one that was killed while it drained."""
 
 
-class Place:
+class Post:
     """One of several processes: the one that runs now, and what was last heard of it."""
 
     def __init__(self, number: int, clock: Clock) -> None:
@@ -121,7 +121,7 @@ class Processes:
         """
         self._config, self._text, self._command, self._now = config, text, command, clock
         self._means = ends
-        self._places = [Place(number, clock) for number in range(count)]
+        self._places = [Post(number, clock) for number in range(count)]
         self._stopping = asyncio.Event()
         self._code = 0
         self._mishaps: deque[dict[str, Any]] = deque(maxlen=MISHAPS)
@@ -153,7 +153,7 @@ class Processes:
         """Let all of them commit what there is, and end."""
         self._stopping.set()
 
-    async def _keep(self, place: Place) -> None:
+    async def _keep(self, place: Post) -> None:
         failures = 0
         while not self._stopping.is_set():
             begun = self._now()
@@ -168,14 +168,14 @@ class Processes:
                 failures = 1 if self._now() - begun > LAST_RETRY_SECONDS else failures + 1
                 await self._wait(place, code, back_off(FIRST_RETRY_SECONDS, failures))
 
-    def _ended(self, place: Place, code: int) -> None:
+    def _ended(self, place: Post, code: int) -> None:
         """It was told to. One that had not heard of signals yet has nothing to commit."""
         if code in {0, -signal.SIGTERM}:
             return
         _log.error("process did not end well", process=place.number, **_how(code))
         self._code = self._code or (code if code > 0 else self._means.killed)
 
-    async def _wait(self, place: Place, code: int, seconds: float) -> None:
+    async def _wait(self, place: Post, code: int, seconds: float) -> None:
         self._ends.labels("killed" if code < 0 else "failed" if code else "ended").inc()
         how = _how(code)
         _log.error("process ended", process=place.number, retry_in=seconds, **how)

@@ -21,7 +21,7 @@ _SUMMED = ("records_per_second", "releases_per_second", "late_last_hour", "share
 _SUMMED_OF_POLICIES = ("meters", "exhausted", "low")
 
 
-class Parts(Protocol):
+class Several(Protocol):
     """What is asked of whoever looks after the processes."""
 
     @property
@@ -70,10 +70,10 @@ class Nobody:
         return {}
 
 
-class Together:
+class AsOne:
     """Answers for all of them."""
 
-    def __init__(self, nobody: Status, parts: Parts, own: CollectorRegistry) -> None:
+    def __init__(self, nobody: Status, parts: Several, own: CollectorRegistry) -> None:
         """`nobody`: how it would be without any; `own`: the series of what looks after them."""
         self._nobody, self._parts, self._own = nobody, parts, own
         self._page = page()

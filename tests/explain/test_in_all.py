@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from meteragent.explain.accounts import Shelf
 from meteragent.explain.guarantee import Guarantee
-from meteragent.explain.in_all import Allowance, Kept, Loss, in_all
+from meteragent.explain.in_all import Allowance, Loss, Shelved, in_all
 from meteragent.privacy.ledger import NEVER, Ledger
 from meteragent.privacy.members import ALWAYS, FOR_EVER, Membership, Reserve
 from meteragent.privacy.question import question
@@ -106,7 +106,7 @@ def test_the_total_is_what_a_naive_ledger_adds_up(
         records[group], more = account(group, OF_GROUPS[place].policy, quarters)
         paid += more
     found = in_all(
-        HOME, Kept(OWN, {HOME: own, OTHER: own}), Kept(OF_GROUPS, records), members, nano
+        HOME, Shelved(OWN, {HOME: own, OTHER: own}), Shelved(OF_GROUPS, records), members, nano
     )
 
     mine = [m for m in members if m.home == HOME]
@@ -142,7 +142,9 @@ def test_where_windows_share_buckets_nothing_is_left_out(quarters: list[int], si
     assert coarse.terms.bucket_windows > 1
     record, paid = account("f-1", coarse, quarters)
     member = Membership(HOME, "f-1", since * QUARTER)
-    found = in_all(HOME, Kept([], {}), Kept([shelf("f-", coarse)], {"f-1": record}), [member], 9)
+    found = in_all(
+        HOME, Shelved([], {}), Shelved([shelf("f-", coarse)], {"f-1": record}), [member], 9
+    )
     begin = found.until - found.horizon
     counted = [p.nano for p in paid if p.start >= member.since and begin < p.end]
     assert sum(counted) <= found.spent <= sum(p.nano for p in paid)
@@ -154,22 +156,24 @@ def test_a_home_that_moved_is_told_of_both_groups_for_as_long_as_both_count() ->
         other, _ = account("f-2", OF_GROUPS[0].policy, [last])
         early, _ = account("f-1", OF_GROUPS[0].policy, [0, 1])
         records = {"f-1": early, "f-2": other}
-        found = in_all(HOME, Kept(OWN, {}), Kept(OF_GROUPS, records), moved, 8)
+        found = in_all(HOME, Shelved(OWN, {}), Shelved(OF_GROUPS, records), moved, 8)
         assert found.losses == (Loss("of f-", "f-1", 2 if both else 0), Loss("of f-", "f-2", 2))
 
 
 def test_of_a_home_in_no_group_nothing_but_its_own_is_told() -> None:
     record, _ = account(None, OWN[0].policy, [1, 2])
-    found = in_all(HOME, Kept(OWN, {HOME: record}), Kept(OF_GROUPS, {}), [], 9)
+    found = in_all(HOME, Shelved(OWN, {HOME: record}), Shelved(OF_GROUPS, {}), [], 9)
     assert (found.losses, found.most) == ((Loss("of m-", None, 6),), 15)
-    nobody = in_all("x", Kept(OWN[:1], {}), Kept(OF_GROUPS, {}), [Membership("x", "f-1")], 9)
+    nobody = in_all("x", Shelved(OWN[:1], {}), Shelved(OF_GROUPS, {}), [Membership("x", "f-1")], 9)
     assert (nobody.until, nobody.losses, nobody.spent, nobody.most) == (NEVER, (), 0, 9)
 
 
 def test_accounts_that_no_policy_is_for_are_told_nothing_of() -> None:
     record, _ = account(None, OWN[0].policy, [1])
     members = [Membership("y", "x-1")]
-    found = in_all("y", Kept(OWN[:1], {"y": record}), Kept(OF_GROUPS, {"x-1": record}), members, 1)
+    found = in_all(
+        "y", Shelved(OWN[:1], {"y": record}), Shelved(OF_GROUPS, {"x-1": record}), members, 1
+    )
     assert found.losses == ()
 
 

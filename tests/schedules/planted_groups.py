@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from meteragent.kafka import takeover, work
+from meteragent.kafka import takeover
 from meteragent.kafka.memberships import MembersTopic
 from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.restore import Kept

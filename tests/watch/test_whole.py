@@ -18,7 +18,7 @@ from meteragent.watch.http_message import Request
 from meteragent.watch.kept_counts import KeptCounts
 from meteragent.watch.metrics import Monitor
 from meteragent.watch.status import Status
-from meteragent.watch.whole import Nobody, Together
+from meteragent.watch.whole import AsOne, Nobody
 from tests.given import KEY
 from tests.watch.stage import BEGIN, MINUTE, Stage, block, config
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Parts:
+class Several:
     """Processes whose reports are given."""
 
     ready = alive = True
@@ -49,17 +49,17 @@ def told(stage: Stage) -> dict[str, Any]:
     return report
 
 
-def together(*reports: tuple[dict[str, Any], bool]) -> Together:
+def together(*reports: tuple[dict[str, Any], bool]) -> AsOne:
     own = CollectorRegistry()
     Gauge("meteragent_ready", "As the whole is.", registry=own).set(1)
     settings, nobody = config(), Nobody(KEY.fingerprint)
     monitor = Monitor(settings, wall=lambda: BEGIN / 1000)
     monitor.watch(nobody)
     status = Status(settings, monitor, nobody, wall=lambda: BEGIN / 1000)
-    return Together(status, Parts(*reports), own)
+    return AsOne(status, Several(*reports), own)
 
 
-def scraped(whole: Together) -> dict[tuple[str, ...], float]:
+def scraped(whole: AsOne) -> dict[tuple[str, ...], float]:
     body = whole.pages()["/metrics"].answer(Request("GET", "/metrics", {})).body
     return {
         (sample.name.removeprefix("meteragent_"), *sample.labels.values()): sample.value
@@ -103,7 +103,7 @@ def test_two_are_shown_as_the_sum_of_both() -> None:
     assert document["rejects"] == {"not_json": 8}
     assert [row["partition"] for row in document["partitions"]] == [0, 1]
     assert document["state"] == {"word": "running", "sentence": "Running: 2 of 2 processes."}
-    assert document["errors"] == Parts().mishaps()
+    assert document["errors"] == Several().mishaps()
 
 
 def test_of_one_that_ended_the_counts_stay_and_all_else_goes() -> None:
