@@ -26,7 +26,7 @@ Taken = TypeVar("Taken")
 Row = Mapping[str, str | None]
 
 
-class Place(NamedTuple):
+class Whereabouts(NamedTuple):
     """Where memberships are written, for those who are to find one of them."""
 
     name: str
@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 def read(path: Path, *, normalise_ids: bool = False) -> list[Membership]:
     """All memberships. FileRefused: what is wrong with the file, and in which line."""
-    place = Place(str(path), "line", FileRefused)
+    place = Whereabouts(str(path), "line", FileRefused)
     found = _table(
         path, lambda rows: [*checked(_numbered(rows), place, normalise_ids=normalise_ids)]
     )
@@ -79,7 +79,7 @@ def _numbered(rows: "csv.DictReader[str]") -> Iterator[tuple[int, Row]]:
 
 
 def checked(
-    rows: Iterable[tuple[int, Row]], place: Place, *, normalise_ids: bool = False
+    rows: Iterable[tuple[int, Row]], place: Whereabouts, *, normalise_ids: bool = False
 ) -> Iterator[Membership]:
     """The membership of each row; the first one that is none, or says one twice, is refused."""
     before: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
@@ -102,7 +102,7 @@ def checked(
 def _feeders(path: Path, rows: "csv.DictReader[str]") -> dict[str, Feeder]:
     found: dict[str, Feeder] = {}
     for row in rows:
-        where = partial(Place(str(path), "line", FileRefused).refused, rows.line_num)
+        where = partial(Whereabouts(str(path), "line", FileRefused).refused, rows.line_num)
         group = _id(where, "group_id", row["group_id"])
         own = Feeder(**{name: (row.get(name) or "").strip() for name in Feeder._fields})
         own = own if own.lv_feeder_id else own._replace(lv_feeder_id=group)

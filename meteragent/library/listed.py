@@ -36,7 +36,7 @@ def listed(
         if name in frame.columns:
             texts[name] = _times(frame[name], timezone)
     rows = (dict(zip(texts, cells, strict=True)) for cells in zip(*texts.values(), strict=True))
-    place = members.Place("groups", "row", InvalidSetting)
+    place = members.Whereabouts("groups", "row", InvalidSetting)
     found = [*members.checked(enumerate(rows), place, normalise_ids=normalise_ids)]
     if not found:
         raise InvalidSetting("groups", "names no member", "pass a row for each home of each group")

@@ -51,7 +51,7 @@ OWN = frozenset(
 """What the whole says of itself, whatever its parts say."""
 
 
-class Told(NamedTuple):
+class FamiliesTold(NamedTuple):
     """What one process has told of its series."""
 
     families: Plain
@@ -70,7 +70,7 @@ def plain(registry: CollectorRegistry) -> Plain:
 class Whole(CollectorRegistry):
     """A view of what several processes tell, and of what the whole says of itself."""
 
-    def __init__(self, parts: Iterable[Told], own: CollectorRegistry) -> None:
+    def __init__(self, parts: Iterable[FamiliesTold], own: CollectorRegistry) -> None:
         super().__init__()
         self._parts, self._own = list(parts), own
 

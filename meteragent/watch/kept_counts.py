@@ -29,7 +29,7 @@ class KeptCounts:
         def made(kind: str, *names: Any, **options: object) -> object:  # noqa: ANN401 - as asked
             if kind == "gauge":
                 return before(kind, *names, **options)
-            return _Kept(self._kept, work + mmap_dict.mmap_key(*names))
+            return _KeptCount(self._kept, work + mmap_dict.mmap_key(*names))
 
         before, values.ValueClass = values.ValueClass, made
         try:
@@ -38,7 +38,7 @@ class KeptCounts:
             values.ValueClass = before
 
 
-class _Kept:
+class _KeptCount:
     """One number, as `prometheus_client.values` asks for it."""
 
     def __init__(self, kept: Any, key: str) -> None:  # noqa: ANN401 - as above

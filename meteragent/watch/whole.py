@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from prometheus_client import CollectorRegistry
 
 from meteragent.stream.pipeline import Pipeline
-from meteragent.watch.families import Told, Whole
+from meteragent.watch.families import FamiliesTold, Whole
 from meteragent.watch.http_message import Request, Response, packed
 from meteragent.watch.series import exposed
 from meteragent.watch.status import Document, Status, as_json, page, probes
@@ -102,8 +102,10 @@ class AsOne:
         }
 
     def _metrics(self, asked: Request) -> Response:
-        told = [Told(report["families"], lives) for report, lives in self._parts.reports()]
-        nobody = Told(self._nobody.report()["families"], lives=not any(t.lives for t in told))
+        told = [FamiliesTold(report["families"], lives) for report, lives in self._parts.reports()]
+        nobody = FamiliesTold(
+            self._nobody.report()["families"], lives=not any(t.lives for t in told)
+        )
         body, kind = exposed(Whole([nobody, *told], self._own), asked.headers.get("accept", ""))
         return packed(Response(body, kind), asked)
 

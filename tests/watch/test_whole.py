@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from meteragent.stream.partition import State
 from meteragent.watch.events import PartitionFailed, PartitionMoved
-from meteragent.watch.families import COUNTED, Told, Whole, is_ruled, plain
+from meteragent.watch.families import COUNTED, FamiliesTold, Whole, is_ruled, plain
 from meteragent.watch.http_message import Request
 from meteragent.watch.kept_counts import KeptCounts
 from meteragent.watch.metrics import Monitor
@@ -127,11 +127,11 @@ def test_before_any_process_has_told_of_itself_every_series_is_there() -> None:
 
 
 def test_whoever_is_worst_off_speaks_for_all() -> None:
-    def part(value: float) -> Told:
+    def part(value: float) -> FamiliesTold:
         registry = CollectorRegistry()
         for name in ("standstill_seconds", "clock_trusted", "windows_open"):
             Gauge(f"meteragent_{name}", "Told.", registry=registry).set(value)
-        return Told(plain(registry))
+        return FamiliesTold(plain(registry))
 
     families = Whole([part(1), part(3), part(2)], CollectorRegistry()).collect()
     assert {f.name.removeprefix("meteragent_"): f.samples[0].value for f in families} == {
