@@ -51,7 +51,7 @@ function _shtab_meteragent_using
 end
 
 set -g _shtab_meteragent_commands check explain explore init key 'key create' 'key adopt' run gateway sanitize convert inspect topics 'topics create' 'topics members' ledger 'ledger migrate' 'ledger accept-loss' 'ledger show' 'ledger top' 'ledger totals' config 'config reference' completion schema
-set -g _shtab_meteragent_opts_with_value --absent --account-column --at-end --bootstrap --budget --config --count --decimal --delay --delimiter --epsilon --fill --fill-limit --format --grace --groups --hop --horizon --idle --input-format --interval --key-file --kind --ledger --maximum --meter --meter-column --min-coverage --minimum --name --noise --offset --on-exhausted --output --partitions --policy --presence --preset --processes --quality-column --query --radius --readings --rejected --rejects --replication --resolution --skip-lines --stamp --step --tier --time-column --time-format --timezone --unit --unit-column --value-column --window -c -o
+set -g _shtab_meteragent_opts_with_value --absent --account-column --at-end --bootstrap --budget --config --count --decimal --delay --delimiter --epsilon --fill --fill-limit --format --grace --groups --hop --horizon --idle --input-format --interval --key-file --kind --ledger --maximum --meter --meter-column --min-coverage --minimum --name --noise --offset --on-exhausted --output --partitions --policy --presence --preset --processes --quality-column --quantity --query --radius --readings --rejected --rejects --replication --resolution --skip-lines --stamp --step --tier --time-column --time-format --timezone --unit --unit-column --value-column --window -c -o
 
 complete -c meteragent -e
 complete -c meteragent -f
