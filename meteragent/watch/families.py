@@ -35,6 +35,8 @@ MOST = frozenset(
         "meteragent_meter_memory_bytes",
         "meteragent_group_panes_waiting",
         "meteragent_group_waits_for",
+        "meteragent_group_memberships",
+        "meteragent_groups_decided_until_seconds",
     }
 )
 SAME = ("meteragent_policy_", "meteragent_release_", "meteragent_partition_")
