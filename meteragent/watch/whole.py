@@ -12,6 +12,7 @@ from meteragent.stream.pipeline import Pipeline
 from meteragent.watch.families import FamiliesTold, Whole
 from meteragent.watch.http_message import Request, Response, packed
 from meteragent.watch.series import exposed
+from meteragent.watch.shown import of_ended, of_several
 from meteragent.watch.status import Document, Status, as_json, page, probes
 from meteragent.watch.watched import Clocks
 from meteragent.watch.web import Page
@@ -122,6 +123,7 @@ def merged(base: Document, parts: Iterable[Document]) -> Document:
             "delay_seconds": {which: _slowest(every, which) for which in ("median", "most")},
             "partitions": rows,
             "policies": [*map(_policy, policies)],
+            "groups": base["groups"] and of_several(_of_groups(every)),
             "rejects": dict(sum((Counter(one["rejects"]) for one in every), Counter[str]())),
             "mostly_late": any(map(itemgetter("mostly_late"), every)),
             "mostly_shared": any(map(itemgetter("mostly_shared"), every)),
@@ -129,6 +131,10 @@ def merged(base: Document, parts: Iterable[Document]) -> Document:
             "errors": _chained(every, "errors"),
         }
     )
+
+
+def _of_groups(parts: Iterable[Document]) -> list[Document]:
+    return [*map(itemgetter("groups"), parts)]
 
 
 def _added(parts: Sequence[Document], names: Iterable[str]) -> Document:
@@ -151,7 +157,8 @@ def ended(document: Document) -> Document:
         policy | dict.fromkeys(_SUMMED_OF_POLICIES, 0) | {"tenths": [0] * len(policy["tenths"])}
         for policy in document["policies"]
     ]
-    return document | gone | {"mostly_shared": False, "policies": policies}
+    of_groups = document["groups"] and of_ended(document["groups"])
+    return document | gone | {"mostly_shared": False, "policies": policies, "groups": of_groups}
 
 
 def _policy(parts: Sequence[Document]) -> Document:

@@ -7,8 +7,9 @@ from typing import Any
 
 from meteragent.privacy.members import Membership
 from meteragent.watch.events import MembersRead
-from meteragent.watch.shown import MOST_GROUPS
+from meteragent.watch.shown import MOST_GROUPS, of_ended, of_several
 from meteragent.watch.status import Status
+from meteragent.watch.whole import ended, merged
 from tests.watch.stage import Stage
 from tests.watch.stage import config as of_meters
 from tests.watch.street import (
@@ -181,3 +182,34 @@ def test_no_home_and_no_group_is_named_in_a_metric() -> None:
     street, _, _ = busy()
     text = street.monitor.series.expose()[0].decode()
     assert not any(one.home in text or f'"{one.group}"' in text for one in MEMBERS)
+
+
+def test_groups_of_several_processes_are_shown_as_of_one() -> None:
+    """Each decides some of them; what one that has ended refused is still known."""
+    found = shown()
+    halves = [
+        {**found, "listed": found["listed"][at::2], "refused": {"late_partial": at + 1}}
+        for at in range(2)
+    ]
+    nobody = {**found, "members": None, "policies": [], "refused": {}, "listed": [], "more": 0}
+    whole = of_several([nobody, *halves])
+    assert whole["listed"] == found["listed"]
+    assert whole["members"] == found["members"]
+    assert whole["refused"] == {"late_partial": 3}
+    [policy], [of_one] = whole["policies"], found["policies"]
+    assert policy == of_one | {"known": 2 * of_one["known"]}
+    gone = of_several([nobody, of_ended(halves[1])])
+    assert gone["listed"] == gone["policies"] == []
+    assert gone["refused"] == {"late_partial": 2}
+    many = {**found, "listed": [{**found["listed"][0], "group": str(n)} for n in range(40)]}
+    both = of_several([many, many])
+    assert len(both["listed"]) == MOST_GROUPS
+    assert both["more"] == 80 - MOST_GROUPS
+
+
+def test_a_page_of_several_processes_shows_their_groups() -> None:
+    document = busy()[2].document()
+    whole = merged(document, [document, ended(document)])
+    assert whole["groups"]["listed"] == sorted(
+        2 * document["groups"]["listed"], key=lambda one: (one["decided_until"], one["group"])
+    )
