@@ -108,7 +108,7 @@ class Domain:
         if native.fits():
             bounds = float(self.minimum), float(self.maximum), float(self._scale)
             steps = self._step - 2 * self._minimum, 2 * self._step, self.finer
-            native.wheel.levels(np.ascontiguousarray(watts), levels, bounds, steps)
+            native.wheel.levels(np.ravel(watts), levels.reshape(-1), bounds, steps)
             return levels
         for first in range(0, len(watts), AT_ONCE):
             levels[first : first + AT_ONCE] = self._levels(watts[first : first + AT_ONCE])

@@ -9,7 +9,7 @@ import numpy as np
 
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.stream.housing import Housing
-from meteragent.stream.meters import longest_prefix, lookalikes
+from meteragent.stream.meters import lookalikes
 from meteragent.stream.readings import Numbered, Readings, Reason, Reject
 
 
@@ -28,6 +28,11 @@ class Residents:
         `astray` is why one is rejected that is not to come here.
         """
         self._cohorts = cohorts
+        self._prefixes = sorted(
+            ((cohort.prefix, number) for number, cohort in enumerate(cohorts)),
+            key=lambda one: -len(one[0]),
+        )
+        """The longest first."""
         self._name = name
         self._max_meters = max_meters
         self._astray = astray
@@ -110,7 +115,10 @@ class Residents:
         self._homes.update(zip(meters, count(first, len(self._cohorts)), strict=False))
 
     def _cohort_of(self, meter: str) -> int | None:
-        return longest_prefix([cohort.prefix for cohort in self._cohorts], meter)
+        for prefix, number in self._prefixes:
+            if meter.startswith(prefix):
+                return number
+        return None
 
     def _obstacle(self, meter: str) -> int | None:
         """Why a meter that is not known yet has no business here, if it has none."""
