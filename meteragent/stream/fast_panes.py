@@ -25,8 +25,12 @@ def store_of(
     by_name: Callable[[Integers], Integers] = lambda rows: rows,
     shown: Shown | None = None,
 ) -> Store:
-    """The store of a policy's open panes, by the fastest way there is."""
-    return (FastStore if native.fits() else Store)(policy, by_name, shown)
+    """The store of a policy's open panes, by the fastest way there is.
+
+    The wheel counts panes from the epoch on, as all do whose windows are cut from it.
+    """
+    by_wheel = native.fits() and policy.panes.start(0) == 0
+    return (FastStore if by_wheel else Store)(policy, by_name, shown)
 
 
 class FastStore(Store):

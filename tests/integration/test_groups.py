@@ -343,7 +343,7 @@ def test_a_replaced_key_is_adopted_by_the_ledgers_of_homes_and_of_groups(
         one = [*day(begin, 3, hours=2), *closing(begin, 3)]
         two = [*day(begin + DAY, 4, hours=1), *closing(begin + DAY, 3)]
         before = await asyncio.to_thread(through_files, tmp_path, one)
-        for name in ("spend.db", "out.jsonl"):
+        for name in ("spend.db", "out.jsonl", "copies.jsonl"):
             (tmp_path / name).unlink()
         expected = await asyncio.to_thread(through_files, tmp_path, [*one, *two])
         try:
