@@ -61,7 +61,7 @@ def test_in_every_schedule_groups_are_released_as_if_nothing_happened(first: int
 
 
 def test_in_no_schedule_with_late_readings_a_group_is_drawn_twice() -> None:
-    sweep(range(5), "late-groups")
+    sweep(range(3), "late-groups")
 
 
 @pytest.mark.slow
