@@ -54,7 +54,7 @@ class PolicyPlan:
         """What numbers of a frame mean. InvalidSetting: they cannot mean that."""
         _refuse_unknown("kind", kind, UNITS)
         _refuse_unknown("stamp", stamp, get_args(Stamp))
-        tables = self.config.policy
+        tables = (*self.config.policy, *self.config.group)
         intervals = {one.interval for one in tables}
         at_end = stamp == "end" or kind == "register"
         if len(intervals) > 1 and (at_end or kind == "energy"):

@@ -172,14 +172,15 @@ class Processes:
         """It was told to. One that had not heard of signals yet has nothing to commit."""
         if code in {0, -signal.SIGTERM}:
             return
-        _log.error("process did not end well", process=place.number, **_how(code))
+        by, left = _how(code)
+        _log.error("process did not end well", process=place.number, signal=by, code=left)
         self._code = self._code or (code if code > 0 else self._means.killed)
 
     async def _wait(self, place: Post, code: int, seconds: float) -> None:
         self._ends.labels("killed" if code < 0 else "failed" if code else "ended").inc()
-        how = _how(code)
-        _log.error("process ended", process=place.number, retry_in=seconds, **how)
-        error = " ".join(f"{word} {number}" for word, number in how.items())
+        by, left = _how(code)
+        _log.error("process ended", process=place.number, retry_in=seconds, signal=by, code=left)
+        error = f"signal {by}" if by else f"code {left}"
         where = f"process {place.number}"
         self._mishaps.append({"at": time.time(), "where": where, "error": error, "place": ""})
         await unless(self._stopping, asyncio.sleep(seconds))
@@ -253,8 +254,9 @@ class Processes:
         return list(self._mishaps)
 
 
-def _how(code: int) -> dict[str, int]:
-    return {"signal": -code} if code < 0 else {"code": code}
+def _how(code: int) -> tuple[int | None, int | None]:
+    """By which signal, or with which code."""
+    return (-code, None) if code < 0 else (None, code)
 
 
 def _gauges(processes: Processes) -> None:

@@ -15,6 +15,7 @@ LINES = [
     file.name
     for file in sorted(SAMPLES.iterdir())
     if file.name not in {"README.md", "array.json", "espi.xml", "nem12.csv", "dsmr.txt"}
+    and file.name not in {"gas.csv", "water.jsonl", "reactive.csv"}  # it guesses power alone
 ]
 
 Said = pytest.CaptureFixture[str]

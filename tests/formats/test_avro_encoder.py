@@ -22,7 +22,7 @@ from tests.formats.test_encoder import QUERIES, asking, decided, releases
 if TYPE_CHECKING:
     from meteragent.stream.releases import Releases
 
-DIGEST = "bea9b8cd37484f98"
+DIGEST = "ec1eb2e11d1e48c5"
 """Of the schema: who registers another one asks every reader to follow."""
 SCHEMA = parse_schema(release_record())
 

@@ -136,7 +136,7 @@ def test_policies_obey_their_schema(rules: Policy) -> None:
     schema = policy_schema()
     assert obeys(schema, document)
     optional = {"readings", "noise", "queries", "order", "fill", "fill_limit_ms", "resolution"}
-    optional |= {"window", "timezone", "utc_offsets_ms", "offset_ms", "homes", "tier"}
+    optional |= {"window", "timezone", "utc_offsets_ms", "offset_ms", "homes", "tier", "unit"}
     assert schema["properties"].keys() - document.keys() <= optional
     for key in schema["properties"]:
         without = {k: v for k, v in document.items() if k != key}

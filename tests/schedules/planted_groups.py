@@ -1,6 +1,5 @@
 """Bugs planted on purpose where groups are released: the schedules of groups must notice each."""
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -8,7 +7,6 @@ from typing import Any
 from unittest.mock import patch
 
 from meteragent.kafka import takeover
-from meteragent.kafka.memberships import MembersTopic
 from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.restore import Kept
 from meteragent.kafka.work import known
@@ -90,17 +88,6 @@ def passes_undecided_panes() -> Bug:
     return patch.object(TotalPipeline, "position", position)
 
 
-def heeds_no_moves() -> Bug:
-    """Nobody notices that homes have moved, for as long as nobody is started again."""
-
-    async def watch(self: MembersTopic, known: object) -> Exception:
-        del self, known
-        never: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
-        return await never
-
-    return patch.object(MembersTopic, "watch", watch)
-
-
 def tells_nobody() -> Bug:
     """What is told has no part in the transaction."""
     return patch.object(Outbox, "tell", lambda *_: None)
@@ -114,6 +101,5 @@ BUGS = (
     Planted(forgets_open_sums, 50, "Broken", "groups"),
     Planted(decides_too_soon, 20, "Broken", "groups"),
     Planted(passes_undecided_panes, 50, "Broken", "groups"),
-    Planted(heeds_no_moves, 50, "Broken", "groups"),
     Planted(tells_nobody, 20, "Broken", "groups"),
 )

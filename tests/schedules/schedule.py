@@ -50,11 +50,14 @@ runs the same agent on real brokers, and kills both.
 
 import asyncio
 import sys
+from collections import defaultdict
 from math import inf
 from typing import Literal, get_args
+from unittest.mock import patch
 
 from meteragent.errors import LedgerLost, Superseded
 from tests.given import SECOND
+from tests.schedules import producer
 from tests.schedules.check import Checker, Source
 from tests.schedules.instances import Instances
 from tests.schedules.kafka_model import Kafka, Log
@@ -71,6 +74,9 @@ LATE = ("late", "late-groups")
 OF_GROUPS = ("groups", "late-groups")
 PACE = 10
 """Seconds of the meters in a second of the machines; in late worlds, which are longer, thrice."""
+BATCHES = defaultdict(lambda: 3, late=6)
+"""Records in a batch. Batches of a partition go one after the other, and in late worlds very many
+windows may be over at once: they have to be sent within the timeout of a transaction."""
 PATIENCE = 100.0
 """Seconds in which all must come to rest, once nothing goes wrong any more; of groups it is more,
 as every pane is told of and decided by itself, and the limits of portions are as small."""
@@ -107,7 +113,7 @@ class Schedule:
 
     def run(self) -> None:
         """Run to the end; raises as soon as something is wrong."""
-        with limits_as_small_as_the_worlds():
+        with limits_as_small_as_the_worlds(), patch.object(producer, "BATCH", BATCHES[self._kind]):
             self.loop.run(self._run())
 
     async def _run(self) -> None:
