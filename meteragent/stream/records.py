@@ -81,8 +81,6 @@ class Records:
             return self
         each, nth = self.spread()
         holding = self.levels[each(self.firsts) + nth].reshape(-1) != ABSENT
-        if holding.all():
-            return self
         of = np.repeat(np.arange(len(self.counts)), self.counts)[holding]
         nth = counted(self.counts)[holding]
         begin, end = np.zeros_like(self.counts), np.zeros_like(self.counts)

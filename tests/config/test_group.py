@@ -242,3 +242,10 @@ def test_without_a_budget_a_home_may_be_in_one_group_of_each_table() -> None:
     assert unlike.startswith("group[1].horizon: is not that of group[0]")
     twins = refused(group=[ALONE, ALONE])
     assert [problem.partition(":")[0] for problem in twins] == ["group[1].name", "group[1].match"]
+
+
+def test_layers_are_of_power() -> None:
+    flow = {"quantity": "flow", "maximum": "500m3/h", "home_maximum": "5m3/h", "radius": "1m3/h"}
+    asked = {"window": "15m", "queries": ["layers(500W)"], "budget": "96", "step": "100l/h"}
+    said = refused(group=[GROUP | flow | asked], input={"unit": "l/h"})
+    assert any("layers of what is no power" in one for one in said), said

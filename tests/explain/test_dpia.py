@@ -51,6 +51,13 @@ def test_evidence_of_a_preset_that_was_changed_is_none() -> None:
     assert "No attack was measured" in told(configured(**PLAIN))
 
 
+def test_of_what_is_measured_without_known_loads_it_says_so() -> None:
+    var = {"quantity": "reactive", "maximum": "10kvar", "radius": "100var", "step": "10var"}
+    policy = {"name": "homes", **PLAIN, **var}
+    config = from_document({"policy": [policy], "input": {"unit": "var"}}, Path(), {})
+    assert "no everyday load of it is known here" in told(config)
+
+
 def test_what_only_the_operator_knows_is_left_to_them() -> None:
     text = told(configured(**PLAIN))
     for left in ("controller", "processors", "data protection officer", "what avg of each window"):
