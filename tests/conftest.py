@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 # Nobody's build may depend on luck: by default the same examples are drawn every time.
 settings.register_profile("ci", derandomize=True, database=None, deadline=None, max_examples=100)
@@ -31,6 +32,9 @@ LONG = {
 }
 """Folders whose files take longest: they are begun first, so that none is still under way alone
 when everything else has ended."""
+
+WITH_THE_IMAGE = {f"tests/deploy/test_{name}.py" for name in ("cell", "image", "service")}
+"""Files that look into the agent's image, which takes a minute to make: they go to one process."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,6 +67,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if names & {mark.name for mark in item.iter_markers()}]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
+
+
+def unit_of_work(test: str) -> str:
+    """What goes to one process: a file, or those together that stand on the same costly thing."""
+    file = test.partition("::")[0]
+    return "with the image" if file in WITH_THE_IMAGE else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config) -> LoadFileScheduling:
+    scheduler = LoadFileScheduling(config)
+    scheduler._split_scope = unit_of_work
+    return scheduler
 
 
 class Teller:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.integration.fleet import QUICK
 from tests.integration.local_broker import Broker
 
 if TYPE_CHECKING:
@@ -15,8 +16,14 @@ if TYPE_CHECKING:
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a broker that all tests share; each makes topics of its own in it."""
     shared = Broker(tmp_path_factory.mktemp("kafka"))
-    yield shared("start")["bootstrap"]
+    yield shared("start", *QUICK)["bootstrap"]
     shared("stop")
+
+
+@pytest.fixture(scope="session")
+def servers(kafka: str) -> str:
+    """The same, for those who have a fleet."""
+    return kafka
 
 
 @pytest.fixture

@@ -17,26 +17,19 @@ import pytest
 
 from tests.integration.fleet import QUICK, Fleet
 from tests.integration.load import Load, produce
-from tests.integration.local_broker import Broker
 from tests.integration.oracle import assert_exactly_once
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from tests.integration.local_broker import Broker
 
 pytestmark = pytest.mark.integration
 
 seeds = pytest.mark.parametrize(
     "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
 )
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One broker for all tests that do not break it."""
-    shared = Broker(tmp_path_factory.mktemp("kafka"))
-    yield shared("start", *QUICK)["bootstrap"]
-    shared("stop")
 
 
 @asynccontextmanager

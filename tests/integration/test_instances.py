@@ -15,12 +15,10 @@ from meteragent.config import keyfile
 from meteragent.kafka import restore
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.ownership import owner_of
-from tests.integration.fleet import QUICK
-from tests.integration.local_broker import Broker
 from tests.integration.tight import BUDGET, HOUR, Tight, blocks, decided, released
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from tests.integration.fleet import Agent
@@ -28,14 +26,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 METERS = [f"m-{number}" for number in range(24)]
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One broker for all tests."""
-    shared = Broker(tmp_path_factory.mktemp("kafka"))
-    yield shared("start", *QUICK)["bootstrap"]
-    shared("stop")
 
 
 @asynccontextmanager

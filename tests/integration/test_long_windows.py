@@ -19,13 +19,12 @@ from meteragent.kafka.fitness import SENDERS
 from meteragent.kafka.restore import parse
 from meteragent.stream.trail import MILE, expected
 from tests.given import DAY, HOUR, MINUTE
-from tests.integration.fleet import QUICK, Fleet, watching
+from tests.integration.fleet import Fleet, watching
 from tests.integration.load import Load, produce
-from tests.integration.local_broker import Broker
 from tests.integration.oracle import assert_exactly_once
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
 pytestmark = pytest.mark.integration
@@ -102,13 +101,6 @@ budget = "9"
 horizon = "7d"
 min_coverage = "0"
 """
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    shared = Broker(tmp_path_factory.mktemp("kafka"))
-    yield shared("start", *QUICK)["bootstrap"]
-    shared("stop")
 
 
 @asynccontextmanager

@@ -19,12 +19,11 @@ from meteragent.kafka.clients import Clients
 from meteragent.kafka.loss import accept_loss
 from meteragent.kafka.owner import OWNER
 from meteragent.stream.homes import Homes
-from tests.integration.fleet import QUICK, watching
-from tests.integration.local_broker import Broker
+from tests.integration.fleet import watching
 from tests.integration.tight import BUDGET, HOUR, Tight, blocks, decided, released
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
 from tests.integration.fleet import Agent
@@ -34,14 +33,6 @@ pytestmark = pytest.mark.integration
 METERS = [f"m-{number}" for number in range(8)]
 THERE = next(meter for meter in METERS if Homes("murmur2", 2).of(meter) == 1)
 LOST = "what its meters have spent is unknown; `meteragent ledger accept-loss` says"
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One broker for all tests."""
-    shared = Broker(tmp_path_factory.mktemp("kafka"))
-    yield shared("start", *QUICK)["bootstrap"]
-    shared("stop")
 
 
 async def feed(fleet: Tight, *, ago: int) -> None:

@@ -18,26 +18,17 @@ from meteragent.kafka import migrate, restore
 from meteragent.kafka.clients import Clients
 from meteragent.privacy.billing import load
 from meteragent.stream.homes import Homes
-from tests.integration.fleet import QUICK, watching
-from tests.integration.local_broker import Broker
+from tests.integration.fleet import watching
 from tests.integration.test_partitions import send
 from tests.integration.tight import BUDGET, HOUR, Tight, blocks, decided, released
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
 pytestmark = pytest.mark.integration
 
 METERS = [f"m-{number}" for number in range(24)]
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One broker for all tests."""
-    shared = Broker(tmp_path_factory.mktemp("kafka"))
-    yield shared("start", *QUICK)["bootstrap"]
-    shared("stop")
 
 
 async def feed(fleet: Tight, meters: list[str], *, ago: int, windows: int = 7) -> None:

@@ -9,14 +9,13 @@ import pytest
 from confluent_kafka import Producer
 
 from meteragent.stream.homes import Homes
-from tests.integration.fleet import QUICK
-from tests.integration.local_broker import Broker, new_topic
+from tests.integration.local_broker import new_topic
 from tests.integration.oracle import read
 from tests.integration.tight import BUDGET, Tight, blocks, released
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     from tests.integration.fleet import Agent, Fleet
@@ -25,14 +24,6 @@ pytestmark = pytest.mark.integration
 
 PARTITIONS = 7
 IDS = [*(f"m-{n}" for n in range(60)), "x", "ab", "abc", "äöü", "🏠-17", "שלום", "m" * 128, "M-1 "]
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One broker for all tests."""
-    shared = Broker(tmp_path_factory.mktemp("kafka"))
-    yield shared("start", *QUICK)["bootstrap"]
-    shared("stop")
 
 
 def send(servers: str, topic: str, records: Iterable[tuple[str, bytes]], how: str) -> None:

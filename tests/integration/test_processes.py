@@ -13,28 +13,17 @@ import pytest
 
 from meteragent.commands.exit_codes import Exit
 from meteragent.config import keyfile
-from tests.integration.fleet import QUICK, Fleet
+from tests.integration.fleet import Fleet
 from tests.integration.load import Load, produce
-from tests.integration.local_broker import Broker
 from tests.integration.oracle import assert_exactly_once
 from tests.integration.test_watching import scraped, to_the_end, until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.integration.fleet import Agent
 
 pytestmark = pytest.mark.integration
 
 TWO = "processes = 2"
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One broker for all tests."""
-    shared = Broker(tmp_path_factory.mktemp("kafka"))
-    yield shared("start", *QUICK)["bootstrap"]
-    shared("stop")
 
 
 def children(agent: Agent) -> list[int]:
