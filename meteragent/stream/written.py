@@ -101,7 +101,7 @@ class WrittenDown:
             return
         since = since_in(mine.state)
         lost = np.ones(len(rows), dtype=np.bool_)
-        if mine.shape == self._of_open:
+        if mine.shape == self._of_open and alone.any():
             some, state = rows[alone], mine.state[alone]
             first = self.policy.panes.newest(since_in(state[:, _TIME:]))
             levels = as_numbers(state[:, 2 * _TIME :], self.store.shown.dtype)

@@ -218,6 +218,34 @@ def test_what_is_carried_stays_written_down_while_more_comes_into_its_pane() -> 
     assert releases[0]
 
 
+def test_absent_readings_tell_nothing_that_a_restart_would_not_know() -> None:
+    """
+    a: |--x--|-----|--y--|--(absent)--      y is sent after the absent one, and before it
+
+    Were that one to close y's pane, who begins after it would not know so, and would take y.
+    """
+    late = policy(size=60 * SECOND, grace=0, idle=10 * HOUR)
+    sent = ((0, 10.0), (400, float("nan")), (150, 20.0), (600, 30.0))
+    log = [
+        Record("a", (HOUR + 600 + nth) * SECOND, (HOUR + time) * SECOND, (watts,))
+        for nth, (time, watts) in enumerate(sent)
+    ]
+    found = []
+    for crashes in (set[int](), {2}, {1, 2, 3}):
+        published = Published()
+        one = pipeline(published, (Assigned("", "all", late),))
+        for at, record in enumerate(log):
+            if at in crashes:
+                one = pipeline(published, (Assigned("", "all", late),))
+                begin = published.position.offset
+                published.commit(one, one.feed(readings(log[begin:at], begin)))
+            published.commit(one, one.feed(readings([record], at)))
+        published.commit(one, one.tick((HOUR + 90_000) * SECOND))
+        found.append(published.releases)
+    assert found[1:] == found[:1] * 2
+    assert [end for _, end, _ in found[0]] == [(HOUR + end) * SECOND for end in (60, 180, 660)]
+
+
 def test_what_a_restart_reads_back_is_known_beforehand() -> None:
     """A pane of a quarter of an hour and ten minutes' grace; then what silent meters take."""
     day = policy(size=24 * HOUR, interval=60 * SECOND, grace=600 * SECOND, idle=300 * SECOND)

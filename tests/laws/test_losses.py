@@ -195,6 +195,35 @@ def test_of_accounts_that_are_made_one_open_windows_are_lost() -> None:
     assert [b"lost" in text for _, _, text in published.releases] == [True, False]
 
 
+def test_of_accounts_that_are_made_one_panes_that_were_carried_are_lost_and_said_to_be() -> None:
+    """Though their meter stays silent: where windows are panes, and where they have several.
+
+    a: --x--|          carried, in both records
+    b:        --x--|--x--|
+    """
+    short: dict[str, Any] = {"interval": 10 * SECOND, "idle": 10 * HOUR, "grace": 600 * SECOND}
+    for several in (1, 3):
+        size = {"size": several * 60 * SECOND, "hop": 60 * SECOND}
+        its = (Assigned("", "all", replace(DAY, **short, **size)),)
+        sent = (("a", 0), ("b", 1_500), ("b", 1_600), ("b", 1_700))
+        log = [Record(m, 10**9 + at * SECOND, 10**9 + at * SECOND, (9.0,)) for m, at in sent]
+        published = Published()
+        with carried_after(0):
+            one = built(published, its)
+            for at, record in enumerate(log):
+                published.commit(one, one.feed(readings([record], at)))
+        assert published.position.offset > 0
+        cohort = Cohort(its, KEY)
+        cohort.restore(["a"], [[published.accounts["a"]] * 2], clock=log[-1].written)
+        published.accounts |= dict(cohort.accounts(np.array([0])))
+        one, first = built(published, its), published.position.offset
+        published.commit(one, one.feed(readings(log[first:], first)))
+        published.commit(one, one.tick(log[-1].written + 20 * HOUR))
+        told = {(end - 10**9) // SECOND: text for m, end, text in published.releases if m == "a"}
+        assert all(b"lost" in text for text in told.values())
+        assert told.keys() >= {20 + 60 * nth for nth in range(several)}
+
+
 def test_panes_that_were_carried_are_lost_and_said_to_be_though_their_meter_stays_silent() -> None:
     """Where windows are panes: nothing is folded, and what is open waits in the record.
 
