@@ -98,14 +98,16 @@ class Releases:
         }
 
     def kinds(self) -> list[Kind]:
-        """Of each window."""
+        """Of each window; those of one kind have the very same one."""
         every = range(len(self.policy.questions))
         if not self.policy.asking.of_hours:
-            leading = [tuple(every[:count]) for count in range(len(every) + 1)]
-            found = (leading[granted] for granted in self.granted.tolist())
+            known = {granted: tuple(every[:granted]) for granted in range(len(every) + 1)}
+            found = [known[granted] for granted in self.granted.tolist()]
         else:
-            found = (tuple(compress(every, row)) for row in self.released.tolist())
-        return list(map(Kind, found, self.withheld))
+            found = [tuple(compress(every, row)) for row in self.released.tolist()]
+        told = list(zip(found, self.withheld, strict=True))
+        kinds = {one: Kind(*one) for one in dict.fromkeys(told)}
+        return [kinds[one] for one in told]
 
     def of_homes(self, homes: Integers) -> "Releases":
         """The same of groups that have so many members."""
