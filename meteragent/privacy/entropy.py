@@ -138,13 +138,12 @@ class WindowWords:
         return int.from_bytes(hashed.digest()[8 * word : 8 * word + 8], "little")
 
     def _block(self, block: int) -> NDArray[np.uint64]:
-        keyed = self._keyed(block)
-        digests = bytearray()
+        begun, digests = self._keyed(block).copy, []
         for row in self._rows:
-            hashed = keyed.copy()
+            hashed = begun()
             hashed.update(row)
-            digests += hashed.digest()
-        return np.frombuffer(digests, dtype="<u8").reshape(-1, WORDS_PER_BLOCK)
+            digests.append(hashed.digest())
+        return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, WORDS_PER_BLOCK)
 
     def _keyed(self, block: int) -> blake2b:
         return blake2b(

@@ -31,6 +31,7 @@ begin with "mtrL" and hold one ring, without its name, privacy, budget and horiz
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -121,7 +122,7 @@ class Ring(NamedTuple):
 
 def dump(shares: Sequence[Share], ledgers: Sequence[Ledger], accounts: Integers) -> list[bytes]:
     """Write these accounts as records, in their order; `ledgers` holds the ring of each share."""
-    shapes = [*map(Shape.of, shares, ledgers)]
+    shapes = tuple(map(Shape.of, shares, ledgers))
     before = np.array((MAGIC, len(shapes), 0), _HEAD).tobytes()
     before += np.array([*map(tuple, shapes)], _SHAPE).tobytes()
     layout, records = _layout(len(before), shapes), []
@@ -174,7 +175,8 @@ def _length_before(record: bytes) -> int:
     return _HEAD.itemsize + rings * _SHAPE.itemsize
 
 
-def _layout(before: int, shapes: Sequence[Shape]) -> np.dtype[np.void]:
+@lru_cache(maxsize=2**8)
+def _layout(before: int, shapes: tuple[Shape, ...]) -> np.dtype[np.void]:
     fields: list[tuple[Any, ...]] = [("before", f"V{before}")]
     for nth, shape in enumerate(shapes):
         fields += [(f"head{nth}", "<i8"), (f"until{nth}", "<i8")]
@@ -201,16 +203,17 @@ def _rings(before: bytes, records: list[bytes]) -> list[Ring]:
     return rings
 
 
-def _shapes(before: bytes) -> list[Shape]:
+def _shapes(before: bytes) -> tuple[Shape, ...]:
     """The shapes of the rings of a record."""
     if len(before) < _length_before(before):
         raise LedgerDamaged("a ledger record is cut short")
+    shapes: tuple[Shape, ...]
     if before[:4] == FIRST_MAGIC:
         _, item, ring, *numbers = np.frombuffer(before, _FIRST_HEAD).item()
-        shapes = [Shape(0, item, ring, 0, MOST_BUDGET, 1, *numbers)]
+        shapes = (Shape(0, item, ring, 0, MOST_BUDGET, 1, *numbers),)
     else:
         table = np.frombuffer(before, _SHAPE, offset=_HEAD.itemsize)
-        shapes = [Shape(*numbers) for numbers in table.tolist()]
+        shapes = tuple(Shape(*numbers) for numbers in table.tolist())
     if not all(shape.is_possible for shape in shapes):
         raise LedgerDamaged("a ledger record is kept under terms that no account can have")
     return shapes

@@ -50,6 +50,8 @@ class Order:
         self.columns = some
         """Of the queries: those that are in an order with another one."""
         self._below: Mask = below[np.ix_(some, some)]
+        self._pairs = np.argwhere(self._below & ~np.eye(len(some), dtype=np.bool_)).tolist()
+        """(high, low): of two different ones."""
         self._weights = _weights([losses[column] for column in some.tolist()])
         self._sets = _lower_sets(self._below)
         self._contains = np.logical_not((self._sets[:, np.newaxis] & ~self._sets).any(axis=2))
@@ -70,7 +72,7 @@ class Order:
     def _disagree(self, levels: Integers) -> Mask:
         columns = levels.T.copy()
         disagree = np.zeros(len(levels), dtype=np.bool_)
-        for high, low in np.argwhere(self._below).tolist():
+        for high, low in self._pairs:
             disagree |= columns[low] > columns[high]
         return disagree
 

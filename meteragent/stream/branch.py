@@ -199,4 +199,7 @@ def _present(contents: Levels | Sums) -> Mask:
 
 def _nth_of_row(rows: Integers) -> Integers:
     """0 for the first window of each row, 1 for its second, …; rows come in runs."""
-    return counted(np.diff(run_starts(rows), append=len(rows)))
+    first = run_starts(rows)
+    if len(first) == len(rows):
+        return np.zeros_like(rows)
+    return counted(np.diff(first, append=len(rows)))

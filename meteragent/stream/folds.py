@@ -12,7 +12,7 @@ from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.domain import ABSENT, Levels
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import About, Sums
-from meteragent.stream.closed import Closed
+from meteragent.stream.closed import Closed, nobody
 from meteragent.stream.fold import Fold, Over
 from meteragent.stream.grain import Grain
 from meteragent.stream.losses import Losses, with_those
@@ -20,6 +20,8 @@ from meteragent.stream.order import NEVER
 from meteragent.stream.part_fold import PartFold
 from meteragent.stream.pieces import Bytes
 
+NOBODY = nobody(), nobody()
+"""To be told of no window."""
 Contents = Mapping[About, Levels | Sums]
 """What queries are about -> what windows hold of it."""
 
@@ -118,8 +120,10 @@ class Folds:
 
     def take(self, closed: Closed) -> Decided:
         """Fold panes into their windows; answer those that are over now."""
-        after = self._windows.first_open(self._panes.start(closed.reached))
-        owed = self.losses.told(closed.rows, after)
+        owed = NOBODY
+        if self.losses.any():
+            after = self._windows.first_open(self._panes.start(closed.reached))
+            owed = self.losses.told(closed.rows, after)
         if not self.several:
             panes = with_those(closed, *owed)
             heard = np.count_nonzero(panes.levels != ABSENT, axis=1)

@@ -74,11 +74,8 @@ class Losses:
     def told(self, rows: Integers, before: Integers) -> tuple[Integers, Integers]:
         """The windows to tell of, now that those `before` these are over: of which row, and which.
 
-        Nobody is told of them again.
+        Nobody is told of them again. Precondition: something was lost of some row.
         """
-        none = np.empty(0, dtype=np.int64)
-        if not self.any():
-            return none, none
         first, after = self.awaited(rows), np.minimum(before, self._whole_from[rows])
         many = np.where(first < after, after - first, 0)
         now = np.flatnonzero(many)
@@ -88,9 +85,7 @@ class Losses:
     # What is written down.
 
     def open(self, rows: Integers, first: Integers) -> Mask:
-        """Which of these rows have lost anything of windows from these on."""
-        if not self.any():
-            return np.zeros(len(rows), dtype=np.bool_)
+        """Which rows have lost anything of these windows or later ones. Precondition: any has."""
         lost: Mask = self._whole_from[rows] > first
         return lost
 

@@ -111,7 +111,7 @@ def of(tally: Tally) -> list[int]:
     return [tally.accepted, tally.late, tally.duplicate, tally.unpaired]
 
 
-@settings(max_examples=max(60, settings().max_examples // 10))
+@settings(max_examples=max(30, settings().max_examples // 10))
 @given(st.data(), WORLDS, FATES, of_carried.LONGER, st.sampled_from([3, 2**14]))
 def test_meters(
     data: st.DataObject,
