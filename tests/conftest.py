@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from itertools import chain, zip_longest
 from pathlib import Path
 
 import pytest
@@ -26,13 +27,11 @@ NOT_FOLLOWED = {
 """Folders whose tests are not followed line by line: it would make schedules two and a half times
 as slow, and cover nothing more that is asked for."""
 
-LONG = {
-    *("browser", "dashboards", "deploy", "docs", "gateway", "integration", "laws"),
-    *("schedules", "simulations"),
-}
-"""Folders whose files take longest: they are begun first, so that none is still under way alone
-when everything else has ended."""
-
+WAITING = {"browser", "dashboards", "deploy", "docs", "gateway", "integration"}
+"""Folders whose tests mostly wait, for brokers and for other programs ..."""
+WORKING = {"laws", "schedules", "simulations", "statistical"}
+"""... and those whose tests keep a processor busy. Files of both take long: they come first, and by
+turns, so that no processor is idle, and none is still under way alone when all else has ended."""
 WITH_THE_IMAGE = {f"tests/deploy/test_{name}.py" for name in ("cell", "image", "service")}
 """Files that look into the agent's image, which takes a minute to make: they go to one process."""
 
@@ -61,7 +60,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if folder(item) in NOT_FOLLOWED:
             item.add_marker("no_cover")
-    items.sort(key=lambda item: folder(item) not in LONG)
+    of_file = {item.path: folder(item) for item in items}
+    first = [[file for file, its in of_file.items() if its in some] for some in (WAITING, WORKING)]
+    by_turns = filter(None, chain(*zip_longest(*first)))
+    place = {file: nth for nth, file in enumerate(dict.fromkeys([*by_turns, *of_file]))}
+    items.sort(key=lambda item: place[item.path])
     unwanted = {"slow": not config.getoption("slow"), "fast": config.getoption("without_fast")}
     names = {name for name, is_unwanted in unwanted.items() if is_unwanted}
     left_out = [item for item in items if names & {mark.name for mark in item.iter_markers()}]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import gc
-import re
+import tomllib
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -141,10 +141,10 @@ def test_every_pure_folder_has_rooms() -> None:
 
 
 def test_branches_are_counted_of_all_that_is_pure() -> None:
-    asked = re.search(r'--include="(.*)"', (PACKAGE.parent / "tests" / "run").read_text("utf-8"))
-    assert asked is not None
-    folders = [f"meteragent/{folder}/*" for folder in PURE]
-    assert asked[1].split(",") == [*folders, "meteragent/errors.py"]
+    settings = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
+    followed = settings["tool"]["coverage"]["run"]
+    assert followed["source_dirs"] == [f"meteragent/{folder}" for folder in PURE]
+    assert followed["source_pkgs"] == ["meteragent.errors"]
 
 
 ORDER = (
