@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from meteragent.formats.quantity import Quantity
@@ -208,7 +208,7 @@ def straight(log: list[Record]) -> Published:
     return published
 
 
-@MANY
+@settings(max_examples=max(40, settings().max_examples // 3))
 @given(
     logs(),
     st.lists(st.tuples(st.integers(1, 12), FATES), max_size=8),

@@ -198,7 +198,7 @@ def without_unbiased(releases: list[tuple[str, str, bytes]]) -> set[tuple[str, s
 
 
 @given(memberships(), logs())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=max(30, settings().max_examples // 5))
 def test_releases_are_those_of_the_twin(members: list[Membership], log: list[Record]) -> None:
     published = straight(members, log)
     assert without_unbiased(published.releases) == said_by_hand(members, log)
@@ -211,7 +211,7 @@ CUTS = st.lists(st.integers(0, 30), max_size=4)
 
 
 @given(memberships(), logs(), CUTS, st.sampled_from([1, 3, 2**14]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=max(20, settings().max_examples // 5))
 def test_any_batching_gives_the_same_releases_in_the_same_order(
     members: list[Membership], log: list[Record], cuts: list[int], much: int
 ) -> None:
@@ -225,7 +225,7 @@ def test_any_batching_gives_the_same_releases_in_the_same_order(
 
 
 @given(memberships(), logs(), CUTS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=max(20, settings().max_examples // 5))
 def test_whoever_goes_on_from_the_ledger_releases_the_same(
     members: list[Membership], log: list[Record], cuts: list[int]
 ) -> None:

@@ -228,7 +228,7 @@ PARTITIONS = st.tuples(st.integers(1, 4), st.integers(1, 2))
 
 
 @given(memberships(), logs(), PARTITIONS, DOINGS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=max(30, settings().max_examples // 5))
 def test_releases_are_those_of_the_twin_whoever_reads_what_and_when(
     members: list[Membership],
     log: list[Record],
@@ -265,7 +265,7 @@ def by_group(releases: list[Release]) -> dict[tuple[str, str], list[bytes]]:
 
 
 @given(memberships(), calm_logs(), PARTITIONS, DOINGS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=max(20, settings().max_examples // 5))
 def test_each_group_is_released_to_the_byte_and_in_order_as_of_a_file(
     members: list[Membership],
     log: list[Record],

@@ -213,13 +213,20 @@ def takes_what_is_left() -> AbstractContextManager[object]:
 class Planted(NamedTuple):
     """A bug, and what is to be seen of it within so many seeds.
 
-    They are so many that it would be missed once in a thousand times, were they drawn anew.
+    They are so many that it would be missed once in a thousand times, were they drawn anew. Where
+    that takes long, a seed in which it was seen last is tried first.
     """
 
     plant: Bug
     seeds: int
     symptom: str
     kind: Kind = "punctual"
+    seen: int = 0
+
+    @property
+    def tried(self) -> list[int]:
+        """The seeds, in this order."""
+        return [self.seen, *(seed for seed in range(self.seeds) if seed != self.seen)]
 
 
 BUGS = (
