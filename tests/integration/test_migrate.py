@@ -316,3 +316,24 @@ def test_accounts_of_one_meter_in_several_partitions_add_up(tmp_path: Path, serv
             await fleet.kill()
 
     asyncio.run(scenario())
+
+
+def test_an_account_that_is_damaged_is_said_to_be_and_none_moves(
+    tmp_path: Path, servers: str
+) -> None:
+    fleet = Tight(tmp_path, servers, partitions=2)
+
+    async def scenario() -> None:
+        async with grown(fleet, 3, METERS[:4]):
+            names, at = fleet.config.kafka, Homes("murmur2", 2).of(METERS[0])
+            async with AIOKafkaProducer(bootstrap_servers=servers) as producer:
+                await producer.send_and_wait(
+                    names.ledger, b"mtr2" + bytes(9), key=METERS[0].encode(), partition=at
+                )
+            code, said = await fleet.command("ledger", "migrate")
+            assert code == Exit.LOST
+            assert f"is damaged in partition {at}" in said
+            fleet.partitions = 2  # of the ledger, which was not widened
+            assert (await accounts(fleet))[METERS[0]] == at
+
+    asyncio.run(scenario())
