@@ -214,7 +214,7 @@ class Planted(NamedTuple):
     """A bug, and what is to be seen of it within so many seeds.
 
     They are so many that it would be missed once in a thousand times, were they drawn anew. Where
-    that takes long, a seed in which it was seen last is tried first.
+    that takes long, a seed in which it was seen is tried first.
     """
 
     plant: Bug
@@ -242,9 +242,9 @@ BUGS = (
     Planted(inherits_ruins, 100, "Invalid state transition"),
     Planted(feeds_stale_records, 400, "Broken"),
     Planted(forgets_generations, 50, "an older configuration", "update"),
-    Planted(comes_back, 150, "an older configuration", "update"),
+    Planted(comes_back, 150, "an older configuration", "update", seen=25),
     Planted(takes_what_is_left, 50, "Stalled", "loss"),
-    Planted(ticks_at_once, 1000, "a second draw", "late"),
+    Planted(ticks_at_once, 1000, "a second draw", "late", seen=292),
     Planted(ticks_by_its_own_clock, 200, "lost"),
     Planted(believes_late_answers, 600, "lost"),
 )
