@@ -8,8 +8,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -349,6 +352,135 @@ def test_a_registry_that_dies_again_and_again_loses_nothing(
     }
 
 
+async def rejected(kafka: str, config: Config) -> list[dict[str, Any]]:
+    """All that is said of rejects."""
+    async with watching(kafka) as (consumer, _):
+        source = TopicPartition(config.kafka.rejected, 0)
+        consumer.assign([source])
+        await consumer.seek_to_beginning(source)
+        end = (await consumer.end_offsets([source]))[source]
+        found = []
+        while await consumer.position(source) < end:
+            for records in (await consumer.getmany(timeout_ms=200)).values():
+                found += [json.loads(record.value) for record in records]
+        return found
+
+
+@dataclass
+class UnderLoad:
+    """Senders that go on while their registry dies and comes back, and an agent that reads them."""
+
+    where: Place
+    server: Registry
+    messages: list[tuple[bytes, int]]
+    rng: Random
+    heard: Heard = field(default_factory=Heard)
+    restarts: int = 0
+    """Of the agent."""
+    _sent: bool = False
+
+    async def send(self) -> None:
+        for at in range(0, len(self.messages), PORTION):
+            await put(self.where.config, self.messages[at : at + PORTION])
+            await asyncio.sleep(self.rng.uniform(0, 0.03))
+        self._sent = True
+
+    async def disturb(self) -> None:
+        while not self._sent:
+            self.server.kill()
+            await asyncio.sleep(self.rng.uniform(0.02, 0.3))
+            self.server.start()
+            await asyncio.sleep(self.rng.uniform(0.02, 0.3))
+
+    async def play(self, *, agents: int) -> None:
+        """Until all was taken in; by several agents, one after the other."""
+        deeds = [asyncio.create_task(deed()) for deed in (self.send, self.disturb)]
+        config = self.where.config
+        for left in range(agents - 1, -1, -1):
+            agent = Agent(config, config.agent.noise_key(), self.heard)
+            running = asyncio.create_task(agent.run())
+            if left:
+                await asyncio.sleep(self.rng.uniform(0.5, 2.0))
+            else:
+                await asyncio.gather(*deeds)
+                await until(partial(_has_read_all, agent))
+            agent.stop()
+            await running
+
+
+def _has_read_all(agent: Agent) -> bool:
+    lags = agent.lags()
+    return agent.ready and bool(lags) and not any(lags.values())
+
+
+def under_load(
+    kafka: str, server: Registry, client: SchemaRegistryClient, directory: Path, seed: int,
+    unknown: str,
+) -> None:  # fmt: skip
+    """Fails unless every record is taken in once, or rejected once as of an unknown schema."""
+    where = place(
+        kafka, server.url, directory, written="avro", name=f"load-{unknown}-{seed}",
+        more=f'cache = 3\nunknown = "{unknown}"',
+    )  # fmt: skip
+    lines = [line for line in good(seed, gaps=False) if b"values" not in line]
+    messages = evolving(client, where.topic, lines, KINDS)
+    load = UnderLoad(where, server, messages, Random(seed))
+    asyncio.run(load.play(agents=3 if unknown == "wait" else 1))
+    told = asyncio.run(rejected(kafka, where.config))
+    without = [(one["partition"], one["offset"]) for one in told if one["reason"] != "no_policy"]
+    assert {one["reason"] for one in told} <= {"no_policy", "unknown_schema"}
+    assert len(without) == len({*without})
+    assert bool(without) == (unknown == "reject")
+    seen, taken = Counter[int](), []
+    for line, (_, partition) in zip(lines, messages, strict=True):
+        if (partition, seen[partition]) not in without:
+            taken.append(line)
+        seen[partition] += 1
+    expected = from_files(where, taken)
+    count = sum(map(len, expected.values()))
+    assert count > 50
+
+    async def nothing_more(*_: object) -> None:
+        """All of it was sent."""
+
+    assert asyncio.run(through_kafka(where.config, 2, lines, count, send=nothing_more)) == expected
+    assert not load.heard.of(PartitionFailed)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(schemas, "UNKNOWN_SECONDS", 0.1)
+    monkeypatch.setattr(schemas, "FIRST_RETRY_SECONDS", 0.02)
+
+
+@pytest.mark.parametrize("unknown", ["wait", "reject"])
+@pytest.mark.usefixtures("impatient")
+def test_a_registry_that_dies_under_load_loses_nothing_and_nothing_comes_twice(
+    kafka: str, server: Registry, client: SchemaRegistryClient, unknown: str, tmp_path: Path
+) -> None:
+    under_load(kafka, server, client, tmp_path, 5, unknown)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("unknown", ["wait", "reject"])
+@pytest.mark.usefixtures("impatient")
+def test_a_registry_that_dies_under_load_often(
+    kafka: str,
+    server: Registry,
+    client: SchemaRegistryClient,
+    unknown: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for seed in range(6, 26):
+        directory = tmp_path / str(seed)
+        directory.mkdir()
+        monkeypatch.chdir(directory)
+        under_load(kafka, server, client, directory, seed, unknown)
+
+
 def test_records_of_unknown_schemas_are_rejected_where_that_is_set(
     kafka: str,
     server: Registry,
@@ -387,16 +519,7 @@ def test_records_of_unknown_schemas_are_rejected_where_that_is_set(
         await until(lambda: taken() == 54 + len(messages) - 50)
         agent.stop()
         await running
-        async with watching(kafka) as (consumer, _):
-            source = TopicPartition(where.config.kafka.rejected, 0)
-            consumer.assign([source])
-            await consumer.seek_to_beginning(source)
-            end = (await consumer.end_offsets([source]))[source]
-            found = []
-            while await consumer.position(source) < end:
-                for records in (await consumer.getmany(timeout_ms=200)).values():
-                    found += [json.loads(record.value) for record in records]
-            return found
+        return await rejected(kafka, where.config)
 
     told = [(one["offset"], one["reason"]) for one in asyncio.run(scenario())]
     found = [one for one in told if one[1] != "no_policy"]
