@@ -27,6 +27,7 @@ from meteragent.stream.readings import Readings
 
 _ARGUMENTS = {setting: name for name, setting in MAPPING.items()}
 _QUARTER, _HOUR, _DAY = 900_000, 3_600_000, 86_400_000
+_LONG = 300_000
 _EXAMPLES: dict[Measured, dict[str, str]] = {
     "flow": {"maximum": "10m3/h", "step": "1l/h", "radius": "100l/h"},
     "reactive": {"minimum": "-5kvar", "maximum": "5kvar", "step": "1var", "radius": "100var"},
@@ -109,11 +110,20 @@ def _told(fields: Fields, found: Guess, read: Readings | None) -> Iterator[str]:
         yield f"  {good} readings of {meters} meters{apart}; {len(read.rejects)} lines rejected"
     else:
         yield f"  fields: {', '.join(fields.values)}"
+    if _may_be_ends(found, _interval(read)):
+        yield "  whether times are where intervals begin or end is not said: look at stamp"
     for name, example in found.missing.items():
         yield f"  {name} is not said: write it, for example {example}"
     if (measured := _measured(found)) != "power":
         yield f"  no preset is for {_CALLED[measured]}: the numbers of the policy are examples, and"
         yield "  meteragent explain says what they hide; maximum is the most that a meter can show"
+
+
+def _may_be_ends(found: Guess, interval: int | None) -> bool:
+    """Whether stamps may be the ends of intervals, and these so long that it matters."""
+    kind = found.settings.get("kind", "power")
+    is_long = kind == "energy" or (interval or 0) >= _LONG
+    return "format" not in found.settings and kind != "register" and is_long
 
 
 def _measured(found: Guess) -> Measured:

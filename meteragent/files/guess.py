@@ -205,7 +205,6 @@ def _kind(
         remarks.append("values only rise, as those of a register do: look at kind")
     if is_energy and is_register:
         return {"kind": "register", "unit": unit}
-    remarks.append("whether times are where intervals begin or end is not said: look at stamp")
     if is_energy:
         return {"kind": "energy", "unit": unit}
     if unit is None and max(map(abs, numbers)) < _KILO:
