@@ -352,15 +352,17 @@ def test_a_registry_that_dies_again_and_again_loses_nothing(
     }
 
 
-async def rejected(kafka: str, config: Config) -> list[dict[str, Any]]:
+async def rejected(kafka: str, where: Place) -> list[dict[str, Any]]:
     """All that is said of rejects."""
     async with watching(kafka) as (consumer, _):
-        source = TopicPartition(config.kafka.rejected, 0)
-        consumer.assign([source])
-        await consumer.seek_to_beginning(source)
-        end = (await consumer.end_offsets([source]))[source]
+        sources = [
+            TopicPartition(where.config.kafka.rejected, at) for at in range(where.partitions)
+        ]
+        consumer.assign(sources)
+        await consumer.seek_to_beginning(*sources)
+        ends = await consumer.end_offsets(sources)
         found = []
-        while await consumer.position(source) < end:
+        while [s for s in sources if await consumer.position(s) < ends[s]]:
             for records in (await consumer.getmany(timeout_ms=200)).values():
                 found += [json.loads(record.value) for record in records]
         return found
@@ -368,44 +370,47 @@ async def rejected(kafka: str, config: Config) -> list[dict[str, Any]]:
 
 @dataclass
 class UnderLoad:
-    """Senders that go on while their registry dies and comes back, and an agent that reads them."""
+    """A backlog, a registry that dies and comes back, and an agent that reads meanwhile.
+
+    All was sent before: an agent that has read everything lets the clock close windows, and what
+    is sent then is late.
+    """
 
     where: Place
     server: Registry
     messages: list[tuple[bytes, int]]
     rng: Random
     heard: Heard = field(default_factory=Heard)
-    restarts: int = 0
-    """Of the agent."""
-    _sent: bool = False
-
-    async def send(self) -> None:
-        for at in range(0, len(self.messages), PORTION):
-            await put(self.where.config, self.messages[at : at + PORTION])
-            await asyncio.sleep(self.rng.uniform(0, 0.03))
-        self._sent = True
 
     async def disturb(self) -> None:
-        while not self._sent:
+        """The registry dies once it was asked, and comes back once somebody has waited for it."""
+        asked = self.server.behaviour.asked
+        while True:
             self.server.kill()
-            await asyncio.sleep(self.rng.uniform(0.02, 0.3))
+            await until(grown(lambda: len(self.heard.of(SchemasAwaited)), or_else=_never))
+            await asyncio.sleep(self.rng.uniform(0, 0.1))
             self.server.start()
-            await asyncio.sleep(self.rng.uniform(0.02, 0.3))
+            await until(grown(lambda: len(asked), or_else=_never))
 
     async def play(self, *, agents: int) -> None:
         """Until all was taken in; by several agents, one after the other."""
-        deeds = [asyncio.create_task(deed()) for deed in (self.send, self.disturb)]
         config = self.where.config
+        await put(config, self.messages)
+        disturbing = asyncio.create_task(self.disturb())
         for left in range(agents - 1, -1, -1):
             agent = Agent(config, config.agent.noise_key(), self.heard)
             running = asyncio.create_task(agent.run())
             if left:
                 await asyncio.sleep(self.rng.uniform(0.5, 2.0))
             else:
-                await asyncio.gather(*deeds)
                 await until(partial(_has_read_all, agent))
             agent.stop()
             await running
+        disturbing.cancel()
+
+
+def _never() -> bool:
+    return False
 
 
 def _has_read_all(agent: Agent) -> bool:
@@ -426,7 +431,7 @@ def under_load(
     messages = evolving(client, where.topic, lines, KINDS)
     load = UnderLoad(where, server, messages, Random(seed))
     asyncio.run(load.play(agents=3 if unknown == "wait" else 1))
-    told = asyncio.run(rejected(kafka, where.config))
+    told = asyncio.run(rejected(kafka, where))
     without = [(one["partition"], one["offset"]) for one in told if one["reason"] != "no_policy"]
     assert {one["reason"] for one in told} <= {"no_policy", "unknown_schema"}
     assert len(without) == len({*without})
@@ -519,7 +524,7 @@ def test_records_of_unknown_schemas_are_rejected_where_that_is_set(
         await until(lambda: taken() == 54 + len(messages) - 50)
         agent.stop()
         await running
-        return await rejected(kafka, where.config)
+        return await rejected(kafka, where)
 
     told = [(one["offset"], one["reason"]) for one in asyncio.run(scenario())]
     found = [one for one in told if one[1] != "no_policy"]
