@@ -44,7 +44,7 @@ from tests.integration.test_same_as_files import (
     through_kafka,
 )
 from tests.integration.test_topics import alter
-from tests.registry.server import Registry, registry
+from tests.registry.server import GLOBAL, Registry, registry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -215,6 +215,35 @@ def test_what_others_serializers_write_is_released_as_json_is(
     write = FORMATS[written](client)
     read = asyncio.run(through_kafka(where.config, 2, lines, count, send=sending(write)))
     assert read == expected
+
+
+def test_schemas_that_headers_name_are_read_by_apicurios_own_interface(
+    kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = good(6, gaps=True)[:200]
+
+    async def send(config: Config, partitions: int, lines: list[bytes]) -> None:
+        write = await asyncio.to_thread(in_avro, client)
+        brokers = [*config.kafka.bootstrap_servers]
+        async with AIOKafkaProducer(bootstrap_servers=brokers, acks="all") as producer:
+            for line in lines:
+                message = await asyncio.to_thread(write, config.kafka.input, json.loads(line))
+                number = GLOBAL + int.from_bytes(message[1:5])
+                headers = [("apicurio.value.globalId", number.to_bytes(8))]
+                at = partition_of(line, partitions)
+                await producer.send(config.kafka.input, message[5:], partition=at, headers=headers)
+            await producer.flush()
+
+    with registry(under="/apis/registry/v3") as server:
+        more = 'framing = "apicurio-headers"\nids = "global"'
+        where = place(kafka, server.url, tmp_path, written="avro", name="headers", more=more)
+        expected = from_files(where, lines)
+        count = sum(map(len, expected.values()))
+        with SchemaRegistryClient({"url": server.url.removesuffix(server.under)}) as client:
+            read = asyncio.run(through_kafka(where.config, 2, lines, count, send=send))
+        assert read == expected
+        assert "/apis/registry/v3/ids/globalIds/" in " ".join(server.behaviour.asked)
 
 
 def test_releases_in_avro_are_read_by_others_deserializer(
