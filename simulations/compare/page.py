@@ -44,7 +44,8 @@ SPENDING = """
 
 BD and BA (Kellaris et al., 2014) spend on a new answer only when something changed, and half of the
 loss on asking whether it did. Mean errors of a quarter hour of single homes, in watts, where all
-answers of a day lose 1 at the radius; beside an even split, and one longer window that is held:
+answers of a day lose 1 at the radius; beside an even split, and one longer window that is held. In
+brackets: 95 % intervals over homes.
 
 | radius | even split | BD | BA | one longer window | its hours | nothing: the mean of homes |
 |---|---|---|---|---|---|---|
@@ -54,11 +55,12 @@ FREE = """
 
 A reader may do with releases whatever they like: no privacy is lost by it. Quarter hours of the
 same homes, as they are released; as the best guess of somebody who knows the loads of other homes
-(`remap`); and smoothed by nothing but the home's own releases. In brackets, how much is left of the
+(`remap`); and smoothed by nothing but the home's own releases. Beside it, how much is left of the
 error of a day's mean, which `unbiased` adds up to: **never add up what was guessed or smoothed**.
+In brackets: 95 % intervals over homes.
 
-| noise | as released, W | best guess leaves | smoothing leaves |
-|---|---|---|---|
+| noise | as released, W | best guess leaves | of a day's | smoothing leaves | of a day's |
+|---|---|---|---|---|---|
 """
 ORDER = """
 Several answers about one window agree with their order, which the program sees to by itself: the
@@ -74,7 +76,10 @@ On recordings of homes, order takes off 8 to 29 % (`python -m simulations.noise`
 
 def page(command: str, results: dict[str, Any]) -> str:
     """Precondition: the results of a run, as its JSON holds them."""
-    made = f"\nMade by `{command}`, with {results['adaptive']['homes']} homes of four weeks."
+    made = (
+        f"\nMade by `{command}`, with homes of four weeks: {results['adaptive']['homes']} for "
+        f"spending, {results['free']['homes']} for what is free, of which all others are known."
+    )
     ways = results["equal_promise"]
     sizes = [*ways[0]["errors"]]
     table = [f"| way | {' | '.join(_homes(int(size)) for size in sizes)} |", "|---|"]
@@ -132,10 +137,12 @@ def _plain(percent: float) -> str:
 def _spent(errors: dict[str, Any]) -> Iterator[str]:
     order = ("even split", "BD", "BA", "one longer window", "its hours", "nothing: their mean")
     for radius, ways in errors.items():
-        cells = (
-            f"{ways[name]:,.0f}" if name != "its hours" else f"{ways[name]:g}" for name in order
-        )
+        cells = (_mean(ways[name]) if name != "its hours" else f"{ways[name]:g}" for name in order)
         yield f"| {radius} W | {' | '.join(cells)} |"
+
+
+def _mean(found: dict[str, float]) -> str:
+    return f"{found['mean']:,.0f} ({found['low']:,.0f} to {found['high']:,.0f})"
 
 
 def _one_draw(found: dict[str, Any]) -> Iterator[str]:
@@ -148,11 +155,13 @@ def _one_draw(found: dict[str, Any]) -> Iterator[str]:
 
 def _free(by_noise: dict[str, Any]) -> Iterator[str]:
     for watts, one in by_noise.items():
-        guess, smooth = (
-            f"{100 * one[name]:.0f} % ({100 * one[f'days_{name}']:.0f} %)"
-            for name in ("guess", "smooth")
-        )
-        yield f"| {int(watts):,} W | {one['error']:,.0f} | {guess} | {smooth} |"
+        shares = (_left(one[name]) for name in ("guess", "days_guess", "smooth", "days_smooth"))
+        yield f"| {int(watts):,} W | {_mean(one['error'])} | {' | '.join(shares)} |"
+
+
+def _left(found: dict[str, float]) -> str:
+    share, low, high = (100 * found[name] for name in ("share", "low", "high"))
+    return f"{share:.0f} % ({low:.0f} to {high:.0f})"
 
 
 def _order(by_setting: dict[str, Any]) -> Iterator[str]:
