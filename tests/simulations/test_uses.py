@@ -127,6 +127,17 @@ def test_every_preset_has_its_column() -> None:
     assert {*presets("groups")} <= {one.name for one in settings() if one.feeder}
 
 
+def test_the_same_draws_say_the_same(street: Street) -> None:
+    """The short form of the next one."""
+    setting = Setting("", plain(QUARTER, "0.01", interval=QUARTER))
+    once, again = (
+        [task.measure(street, setting, np.random.default_rng(5)) for task in TASKS]
+        for _ in range(2)
+    )
+    assert once == again
+
+
+@pytest.mark.slow
 def test_a_quick_run_says_the_same_twice(tmp_path: Path) -> None:
     said = []
     for name in ("a", "b"):
