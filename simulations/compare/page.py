@@ -56,8 +56,10 @@ FREE = """
 A reader may do with releases whatever they like: no privacy is lost by it. Quarter hours of the
 same homes, as they are released; as the best guess of somebody who knows the loads of other homes
 (`remap`); and smoothed by nothing but the home's own releases. Beside it, how much is left of the
-error of a day's mean, which `unbiased` adds up to: **never add up what was guessed or smoothed**.
-In brackets: 95 % intervals over homes.
+error of a day's mean, which `unbiased` adds up to. **Do not add up what was guessed**: up to
+{most} W of noise a day is further off by it, and only where noise drowns the load is it better to
+believe in other homes. What was smoothed is as good as `unbiased` for a day, and no better until
+then. In brackets: 95 % intervals over homes.
 
 | noise | as released, W | best guess leaves | of a day's | smoothing leaves | of a day's |
 |---|---|---|---|---|---|
@@ -94,7 +96,6 @@ def page(command: str, results: dict[str, Any]) -> str:
         "\n![One promise, by other means](compare-promise.png)",
         SPENDING.rstrip("\n"),
         *_spent(results["adaptive"]["errors"]),
-        FREE.rstrip("\n"),
         *_free(results["free"]["quarter_hours"]),
         ORDER.rstrip("\n"),
         *_order(results["free"]["order"]),
@@ -154,6 +155,8 @@ def _one_draw(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _free(by_noise: dict[str, Any]) -> Iterator[str]:
+    worse = (int(watts) for watts, one in by_noise.items() if one["days_guess"]["low"] > 1)
+    yield FREE.format(most=max(worse, default=0)).rstrip("\n")
     for watts, one in by_noise.items():
         shares = (_left(one[name]) for name in ("guess", "days_guess", "smooth", "days_smooth"))
         yield f"| {int(watts):,} W | {_mean(one['error'])} | {' | '.join(shares)} |"

@@ -84,9 +84,10 @@ def picture(run: Run, street: Street, rows: list[dict[str, Any]]) -> None:
             "One sum less another is a home",
             "Left: a day of one home, every quarter of an hour (grey), and what the difference of "
             "two published sums shows of it: with exact sums all of it, however many homes are in "
-            "them (red), with noise next to nothing (blue). Right: how often the best attacker is "
-            "right who says whether anybody was in on a day, against the error of the group's "
-            "quarter hours. To ask for many homes costs nothing, and hides nothing.",
+            "them (red), with noise next to nothing of its quarter hours (blue). Right: how often "
+            "the best attacker is right who says whether anybody was in on a day, against the "
+            "error of the group's quarter hours. Many homes make noise a smaller share of their "
+            "sum, and hide nothing by themselves.",
         )
 
 
