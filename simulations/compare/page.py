@@ -66,7 +66,8 @@ then. In brackets: 95 % intervals over homes.
 """
 ORDER = """
 Several answers about one window agree with their order, which the program sees to by itself: the
-least is no more than the median. Mean errors of a home's answers, each with a draw of its own:
+least is no more than the median. Mean errors of a home's answers, each with a draw of its own, and
+what is taken off, with its 95 % interval over windows:
 
 | answers | as drawn, W | in order, W | less |
 |---|---|---|---|
@@ -169,5 +170,6 @@ def _left(found: dict[str, float]) -> str:
 
 def _order(by_setting: dict[str, Any]) -> Iterator[str]:
     for words, one in by_setting.items():
-        off = f"{one['drawn']:,.0f} | {one['in_order']:,.0f} | {100 * one['gain']:.0f} %"
-        yield f"| {words} | {off} |"
+        low, high = (100 * end for end in one["between"]["gain"])
+        gain = f"{100 * one['gain']:.0f} % ({low:.0f} to {high:.0f})"
+        yield f"| {words} | {one['drawn']:,.0f} | {one['in_order']:,.0f} | {gain} |"
