@@ -13,7 +13,7 @@ from simulations.uses.page import page
 from simulations.uses.picture import picture
 from simulations.uses.settings import Setting, settings
 from simulations.uses.street import Street, street
-from simulations.uses.tasks import TASKS, Number, unread
+from simulations.uses.tasks import TASKS, Number, untold
 from simulations.uses.told import SECRETS, Attacker
 
 
@@ -28,7 +28,7 @@ def simulate(run: Run) -> None:
         "homes": len(homes.watts),
         "mean_watts": round(float(homes.watts.mean()), 1),
         "homes_with_panels": len(homes.net),
-        "unread": unread(homes, run.draw(81)),
+        "untold": untold(homes, run.draw(81)),
         "settings": rows,
         "secrets": [{"name": one.name, "chance": one.chance} for one in SECRETS],
         "tasks": [

@@ -29,8 +29,8 @@ day and night is asked for both averages of a month (`queries = ["avg[07:00-23:0
 month, with one false alarm in twenty honest months, and no losses of the line. The forecast is a
 ridge regression on the day before and the week before. Cars are counted by the evening and the
 night of a feeder of 40 homes, as learned on others. Who reads no release, and says how many homes
-have one on average, is off by {cars:.2g} cars; who takes tomorrow's hours for those of an average
-day is {tomorrow:.0f} % worse than a forecast from exact data."""
+have one on average, is off by {cars:.2g} cars. Who takes tomorrow's hours for those of an average
+day, and knows that exactly, is {tomorrow:.2g} % worse than the forecast from exact data."""
 
 
 def page(command: str, results: dict[str, Any]) -> str:
@@ -57,7 +57,7 @@ def page(command: str, results: dict[str, Any]) -> str:
         "",
         *_used(results),
         "",
-        HOW.format(**results["unread"]),
+        HOW.format(**results["untold"]),
         "",
         made,
         "",

@@ -92,9 +92,9 @@ def test_an_interval_holds_what_other_draws_come_to(street: Street, name: str) -
     assert 0 < np.mean([one.high - one.low for one in found]) < 12 * np.std([o.mean for o in found])
 
 
-def test_who_reads_no_release_is_not_good_enough() -> None:
+def test_what_is_reached_by_less_is_not_good_enough() -> None:
     for name, number in (("cars among 40 homes", "cars"), (TOMORROW, "tomorrow")):
-        assert FOUND["unread"][number] > BY_NAME[name].enough
+        assert FOUND["untold"][number] > BY_NAME[name].enough
 
 
 def test_the_street_is_one_of_homes_as_errors_are_stated_for() -> None:
