@@ -2,6 +2,8 @@
 
     python -m simulations.again --out DIR                         all that need no recordings
     python -m simulations.again --out DIR --sets DIR --homes DIR  those of recordings as well
+    python -m simulations.again --out DIR --only uses practice    these alone
+    python -m simulations.again --out DIR --at-once 1             beside other work
 
 Each result names the command that made it; that command is run, and its numbers, pictures and pages
 are held against those that are kept. What needs a broker, or measures the machine, is none of them.
@@ -104,6 +106,12 @@ def _rank(one: tuple[str, str]) -> tuple[int, str]:
     return (LONGEST.index(name) if name in LONGEST else len(LONGEST)), name
 
 
+def _asked(every: list[tuple[str, str]], only: list[str] | None) -> list[tuple[str, str]]:
+    if unknown := {*(only or ())} - {name for name, _ in every}:
+        raise SystemExit(f"no result is kept of: {', '.join(sorted(unknown))}")
+    return [one for one in every if only is None or one[0] in only]
+
+
 def main(arguments: Sequence[str]) -> int:
     """All of them; 1 if any is not what is kept."""
     parser = argparse.ArgumentParser(
@@ -115,14 +123,16 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
     parser.add_argument("--sets", type=Path, metavar="DIR", help="recordings of television sets")
     parser.add_argument("--homes", type=Path, metavar="DIR", help="recordings of homes")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="results, as their JSON is named")
+    parser.add_argument("--at-once", type=int, default=AT_ONCE, metavar="N")
     given = parser.parse_args(arguments)
     folders = {name: getattr(given, name) for name in ("sets", "homes") if getattr(given, name)}
-    begun, every = time.monotonic(), sorted(commands(given.results), key=_rank)
+    begun, every = time.monotonic(), _asked(sorted(commands(given.results), key=_rank), given.only)
     todo = [(name, with_recordings(name, command, folders)) for name, command in every]
     for name, words in todo:
         if words is None:
             print(f"{name:24} left out: it needs recordings")
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(given.at_once) as pool:
         running = [
             pool.submit(again, name, words, given.out, given.results)
             for name, words in todo

@@ -14,17 +14,26 @@ from meteragent.commands.arguments import MAPPING
 from meteragent.commands.exit_codes import Exit
 from meteragent.config import load
 from meteragent.config.input import Input
+from meteragent.config.recipes import recipes
 from meteragent.errors import ConfigRefused, InputDamaged, InvalidSetting
 from meteragent.files.fields import Fields, fields_of
 from meteragent.files.guess import Guess, explicit_form, guess
 from meteragent.files.source import Source
 from meteragent.files.steps import Steps
 from meteragent.formats.lines import decoder_of, refuse_documents
-from meteragent.privacy.units import format_duration
+from meteragent.formats.quantity import MEASURED
+from meteragent.privacy.units import BASE, Measured, format_duration
 from meteragent.stream.readings import Readings
 
 _ARGUMENTS = {setting: name for name, setting in MAPPING.items()}
-_QUARTER = 900_000
+_QUARTER, _HOUR, _DAY = 900_000, 3_600_000, 86_400_000
+_LONG = 300_000
+_EXAMPLES: dict[Measured, dict[str, str]] = {
+    "flow": {"maximum": "10m3/h", "step": "1l/h", "radius": "100l/h"},
+    "reactive": {"minimum": "-5kvar", "maximum": "5kvar", "step": "1var", "radius": "100var"},
+}
+"""Where no preset is: numbers to begin with. They are of meters, and never of what was read."""
+_CALLED = {"flow": "water and gas", "reactive": "reactive power"}
 
 
 def run(arguments: Namespace) -> Exit:
@@ -41,7 +50,8 @@ def run(arguments: Namespace) -> Exit:
         sys.stdout.write(f"{line}\n")
     if read is None or not read.meters:
         return Exit.NOTHING
-    written = _toml(found) if on_kafka else [_command(arguments.input, found, _interval(read))]
+    interval = _interval(read)
+    written = _toml(found, interval) if on_kafka else [_command(arguments.input, found, interval)]
     sys.stdout.write("\n".join(["", *written]) + "\n")
     return Exit.OK
 
@@ -49,7 +59,7 @@ def run(arguments: Namespace) -> Exit:
 def _of_file(name: str) -> bytes:
     with closing(Source(name)) as source:
         for block in source.blocks():
-            refuse_documents(name, block.text)
+            refuse_documents(name, block.text, "> lines.jsonl, and inspect that")
             return block.text
     raise InputDamaged(name, 1, "is empty", "name a file that holds readings")
 
@@ -100,14 +110,48 @@ def _told(fields: Fields, found: Guess, read: Readings | None) -> Iterator[str]:
         yield f"  {good} readings of {meters} meters{apart}; {len(read.rejects)} lines rejected"
     else:
         yield f"  fields: {', '.join(fields.values)}"
+    if _may_be_ends(found, _interval(read)):
+        yield "  whether times are where intervals begin or end is not said: look at stamp"
     for name, example in found.missing.items():
         yield f"  {name} is not said: write it, for example {example}"
+    if (measured := _measured(found)) != "power":
+        yield f"  no preset is for {_CALLED[measured]}: the numbers of the policy are examples, and"
+        yield "  meteragent explain says what they hide; maximum is the most that a meter can show"
 
 
-def _toml(found: Guess) -> list[str]:
+def _may_be_ends(found: Guess, interval: int | None) -> bool:
+    """Whether stamps may be the ends of intervals, and these so long that it matters."""
+    kind = found.settings.get("kind", "power")
+    is_long = kind == "energy" or (interval or 0) >= _LONG
+    return "format" not in found.settings and kind != "register" and is_long
+
+
+def _measured(found: Guess) -> Measured:
+    """What the values are of."""
+    recipe = recipes().get(found.settings.get("format", ""))
+    unit = found.settings.get("unit") or (recipe.input.get("unit") if recipe else None)
+    return MEASURED[unit or BASE["power"]]
+
+
+def _released(found: Guess, interval: int | None) -> dict[str, str]:
+    """Settings of a policy for it."""
+    measured, step = _measured(found), interval or _QUARTER
+    apart = {"interval": format_duration(interval)} if interval else {}
+    if measured == "power":
+        return {"preset": "tv-content", **apart}
+    fitting = (one for one in (_HOUR, _DAY) if one % step == 0 and (one >= 4 * step or one == _DAY))
+    long = next(fitting, 4 * step)
+    spent = {"epsilon": "1", "budget": str(max(1, _DAY // long))}
+    spent |= {"horizon": format_duration(long)} if long > _DAY else {}
+    size = {"window": format_duration(long), **apart}
+    return {"quantity": measured, **size, **_EXAMPLES[measured], **spent}
+
+
+def _toml(found: Guess, interval: int | None) -> list[str]:
     missing = [f"{name} = {example}  # not said" for name, example in found.missing.items()]
     settings = [f"{name} = {_literal(value)}" for name, value in found.settings.items()]
-    return ["[input]", *settings, *missing]
+    policy = [f"{name} = {_literal(its)}" for name, its in _released(found, interval).items()]
+    return ["[input]", *settings, *missing, "", "[[policy]]", 'name = "homes"', *policy]
 
 
 def _literal(value: Any) -> str:  # noqa: ANN401 - whatever a setting is
@@ -117,8 +161,9 @@ def _literal(value: Any) -> str:  # noqa: ANN401 - whatever a setting is
 def _command(name: str, found: Guess, interval: int | None) -> str:
     """The command that takes the input."""
     made_up = {name: json.loads(example) for name, example in found.missing.items()}
-    words = ["meteragent", "sanitize", name, "-o", "released.jsonl", "--preset", "tv-content"]
-    words += ["--interval", format_duration(interval)] if interval else []
+    words = ["meteragent", "sanitize", name, "-o", "released.jsonl"]
+    for setting, its in _released(found, interval).items():
+        words += [f"--{setting}={its}"] if its.startswith("-") else [f"--{setting}", its]
     for setting, value in (found.settings | made_up).items():
         option = f"--{_ARGUMENTS[setting].replace('_', '-')}"
         for one in value if isinstance(value, list) else [value]:

@@ -1,5 +1,6 @@
 """The whole configuration."""
 
+from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Annotated, Literal
@@ -169,7 +170,9 @@ class Config(Settings):
         """Where the input says what, and what it means."""
         tables = (*self.policy, *self.group)
         refuse_other_units(self.input.unit, {p.name: p.quantity for p in tables})
-        return self.input.mapping({p.name: p.interval for p in tables})
+        found = self.input.mapping({p.name: p.interval for p in tables})
+        registry = self.kafka.registry
+        return replace(found, framing=registry.framing, ids=registry.ids)
 
     @cached_property
     def groups(self) -> tuple[AssignedGroups, ...]:
@@ -259,6 +262,7 @@ class Config(Settings):
             self.kafka.registry.refuse_absence("input.format")
         if self.kafka.output_format == "avro":
             self.kafka.registry.refuse_absence("kafka.output_format")
+            self.kafka.registry.refuse_apicurio("kafka.output_format")
 
     def _twins(self, kind: Literal["policy", "group"]) -> list[InvalidSetting]:
         instead = {"name": "write another one", "match": "write another one, or a [budget]"}

@@ -19,24 +19,43 @@ from meteragent.config.fields import (
 )
 from meteragent.config.secrets import needed, once, pair, text_of, useless
 from meteragent.errors import InvalidSetting
+from meteragent.formats.framing import Framing, Ids
 
 _URL = re.compile(
     r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?"
 )
+_OF_APICURIO = re.compile(r"/apis/registry/v([23])/?$")
 _EXAMPLE = 'write for example "https://registry.example.net:8081"'
 
 
 class Registry(Settings):
-    """A schema registry with Confluent's interface: its own, Apicurio's (`/apis/ccompat/v7`), ...
+    """A schema registry: Confluent's, others with its interface, or Apicurio's own interface.
 
     It is asked where `[input]` has `format = "avro"`, `"protobuf"` or `"json-schema"`, and told the
     schema of releases where `kafka.output_format` is `"avro"`.
     """
 
     url: Text | None = setting(
-        "Where it answers; with what comes before `/schemas` in its paths.",
+        "Where it answers; with what comes before `/schemas` in its paths. Apicurio answers as "
+        "Confluent's does under `/apis/ccompat/v7`, and in its own way under `/apis/registry/v2` "
+        "or `/apis/registry/v3`.",
         '"https://registry.example.net:8081"',
         default=None,
+    )
+    framing: Framing = setting(
+        "How a message says its schema. `confluent`: by an id of four bytes before it. "
+        "`apicurio-4`: likewise, but that Protobuf says the name of a message, as Apicurio's "
+        "clients do from version 3 on. `apicurio-8`: by an id of eight bytes. "
+        "`apicurio-headers`: in Kafka's headers, as they did before.",
+        '"apicurio-headers"',
+        default="confluent",
+    )
+    ids: Ids = setting(
+        "Of which kind the ids are that Apicurio's clients write: of a `content`, as from version "
+        "3 on, or `global` ones, as before (`apicurio.registry.use-id`). Global ones are known to "
+        "Apicurio's own interface alone.",
+        '"global"',
+        default="content",
     )
     unknown: Literal["wait", "reject"] = setting(
         "What becomes of a record whose schema cannot be had, because the registry does not know "
@@ -86,6 +105,20 @@ class Registry(Settings):
         """Of its address."""
         return urlsplit(self.url or "").hostname or ""
 
+    @property
+    def apicurio(self) -> int | None:
+        """Which version of Apicurio's own interface it has, if it has that."""
+        found = _OF_APICURIO.search(self.url or "")
+        return int(found[1]) if found else None
+
+    def refuse_apicurio(self, field: str) -> None:
+        """Refuse what is registered by Confluent's interface alone. InvalidSetting."""
+        if self.apicurio:
+            problem = f"is in Apicurio's own interface, and {field} registers by Confluent's"
+            raise InvalidSetting(
+                "kafka.registry.url", problem, "write /apis/ccompat/v7 as its path"
+            )
+
     def refuse_absence(self, field: str) -> None:
         """Refuse what needs a registry, where none is named. InvalidSetting."""
         if self.url is None:
@@ -93,7 +126,7 @@ class Registry(Settings):
 
     @model_validator(mode="after")
     def _is_coherent(self) -> "Registry":
-        refuse([*self._address(), *self._encryption(), *self._login()])
+        refuse([*self._address(), *self._encryption(), *self._login(), *self._ids()])
         return self
 
     def _address(self) -> list[InvalidSetting]:
@@ -116,6 +149,13 @@ class Registry(Settings):
             return [r for n in ("ca", "cert", "key", "key_password") for r in useless(self, n, why)]
         locked = needed(self, "key", "which a password needs") if self.key_password_file else []
         return [*pair(self, "cert", "key"), *once(self, "key_password"), *locked]
+
+    def _ids(self) -> list[InvalidSetting]:
+        if self.ids == "global" and self.url is not None and not self.apicurio:
+            problem = "is global, and url is not of Apicurio's own interface"
+            instead = "write a url that ends with /apis/registry/v2 or /apis/registry/v3"
+            return [InvalidSetting("ids", problem, instead)]
+        return []
 
     def _login(self) -> list[InvalidSetting]:
         return [*pair(self, "username", "password"), *once(self, "password")]

@@ -6,13 +6,13 @@ Guesses are for people to look at; nothing is released by them.
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any, NamedTuple
 
 from meteragent.config.recipes import recipes
 from meteragent.files.fields import Fields
 from meteragent.formats.mapping import NOTHING_READ
-from meteragent.formats.quantity import unit_in, unit_of
+from meteragent.formats.quantity import UNITS, unit_in, unit_of
 from meteragent.formats.times import TimeFormat
 
 _PATTERNS = (
@@ -25,7 +25,7 @@ _METER = re.compile(
     re.IGNORECASE,
 )
 _VALUE = re.compile(
-    r"power|watt|k?wh|value|valeur|consum|load|energ|usage|demand|mean", re.IGNORECASE
+    r"power|watt|k?wh|value|valeur|consum|load|energ|usage|demand|mean|volume|flow", re.IGNORECASE
 )
 _NO_VALUE = re.compile(
     r"volt|current|amp|freq|factor|reactive|apparent|temp|signal|quality|version|total|today",
@@ -36,6 +36,10 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _OF_SECONDS = 10
 """Figures of today's seconds since the epoch."""
+_QUALITY = re.compile(r"quality|status|flag|validity", re.IGNORECASE)
+_ABSENT = re.compile(r"missing|absent|invalid|error|no.?(data|value|read)|gap|bad", re.IGNORECASE)
+"""Marks of readings that are none; what an estimate is worth is the reader's to say."""
+_MOST_MARKS = 20
 _HARDLY_MORE = 1.2
 """What a register shows at the end of some lines, by what it shows at their beginning."""
 _KILO = 50.0
@@ -60,8 +64,8 @@ class Guess(NamedTuple):
 def guess(fields: Fields) -> Guess:
     """From the fields of first lines."""
     settings, missing, remarks = dict(fields.settings), dict[str, str](), list[str]()
-    if recipe := _recipe(fields.values):
-        return _known(recipe, remarks)
+    if known := _recipes(fields.values):
+        return _known(known, remarks)
     time = _time(fields.values)
     if time is None:
         missing["time"] = '"ts"'
@@ -72,34 +76,38 @@ def guess(fields: Fields) -> Guess:
             missing["timezone"] = '"Europe/Paris"'
     of_time = settings.get("time", ())
     left = {name: v for name, v in fields.values.items() if name not in of_time}
-    value = _value(left)
+    value, meter = _value(left), _meter(left)
     if value is None:
         missing["value"] = '"power"'
     else:
-        settings |= _quantity(value, left, remarks)
+        settings |= _quantity(value, left, meter, remarks)
         left.pop(value)
-    settings |= _meter(left) or {}
+    settings |= ({"meter": meter} if meter else {}) | _quality(left, remarks)
     if "meter" not in settings and "meter_id" not in left:
         missing["only_meter"] = '"home-1"'
     return Guess(_unusual(settings), missing, remarks)
 
 
-def _known(name: str, remarks: list[str]) -> Guess:
+def _known(names: list[str], remarks: list[str]) -> Guess:
+    name, *others = names
     recipe = recipes()[name]
     examples = {"timezone": '"Europe/Paris"', "only_meter": '"home-1"'}
     missing = {need: examples[need] for need in recipe.needs}
-    return Guess({"format": name}, missing, [*remarks, recipe.about])
+    remarks.append(recipe.about)
+    remarks += (f"or, as {other}: {recipes()[other].about}" for other in others)
+    return Guess({"format": name}, missing, remarks)
 
 
-def _recipe(values: dict[str, list[str]]) -> str | None:
-    """The recipe all of whose fields are there by name."""
+def _recipes(values: dict[str, list[str]]) -> list[str]:
+    """The recipes all of whose fields are there by name; at the end those that say nothing."""
+    found = []
     for name, recipe in recipes().items():
         says = recipe.input
         times = says["time"] if isinstance(says["time"], list) else [says["time"]]
         named = {*times, says["value"], *filter(None, [says.get("meter")])}
         if named <= values.keys() and not all(one.isdigit() for one in named):
-            return name
-    return None
+            found.append((not any(_numbers(values[says["value"]])), name))
+    return [name for _, name in sorted(found, key=lambda one: one[0])]
 
 
 class _Time(NamedTuple):
@@ -165,11 +173,16 @@ def _value(values: dict[str, list[str]]) -> str | None:
     return max(marks, key=lambda name: marks[name], default=None)
 
 
-def _quantity(name: str, values: dict[str, list[str]], remarks: list[str]) -> dict[str, Any]:
+def _quantity(
+    name: str, values: dict[str, list[str]], meter: str | None, remarks: list[str]
+) -> dict[str, Any]:
     """What the value is, and in which unit."""
     numbers, unit = _numbers(values[name]), unit_in(name) or _unit_beside(values)
     remarks.append(f"values are {min(numbers):g} to {max(numbers):g}")
-    settings: dict[str, Any] = {"value": name} | _energy_or_power(unit, numbers, remarks)
+    of_each: dict[str, list[float]] = {}
+    for whose, number in zip(values[meter] if meter else repeat(""), numbers, strict=False):
+        of_each.setdefault(whose, []).append(number)
+    settings: dict[str, Any] = {"value": name} | _kind(unit, numbers, of_each, remarks)
     if any(map(_COMMA.fullmatch, values[name])):
         settings["decimal"] = "comma"
     return settings
@@ -181,14 +194,18 @@ def _unit_beside(values: dict[str, list[str]]) -> str | None:
     return said.pop() if len(said) == 1 else None
 
 
-def _energy_or_power(unit: str | None, numbers: list[float], remarks: list[str]) -> dict[str, Any]:
-    is_energy = unit is not None and unit.endswith("h")
-    if is_register := _only_rise(numbers, 3 if is_energy else 20):
+def _kind(
+    unit: str | None,
+    numbers: list[float],
+    of_each: dict[str, list[float]],
+    remarks: list[str],
+) -> dict[str, Any]:
+    is_energy = unit in UNITS["energy"]
+    if is_register := any(_only_rise(its, 3 if is_energy else 20) for its in of_each.values()):
         remarks.append("values only rise, as those of a register do: look at kind")
     if is_energy and is_register:
         return {"kind": "register", "unit": unit}
     if is_energy:
-        remarks.append("whether times are where intervals begin or end is not said: look at stamp")
         return {"kind": "energy", "unit": unit}
     if unit is None and max(map(abs, numbers)) < _KILO:
         remarks.append("no unit is said; numbers this small are probably kW, or kWh: look at unit")
@@ -197,15 +214,32 @@ def _energy_or_power(unit: str | None, numbers: list[float], remarks: list[str])
 
 
 def _only_rise(numbers: list[float], few: int) -> bool:
-    """Whether they are as those of a register."""
-    rising = len({*numbers}) >= few and numbers == sorted(numbers)
-    return rising and numbers[-1] < _HARDLY_MORE * numbers[0]
+    """Whether they are as those of a register, which may have been exchanged, or rolled over, once.
+
+    What it shows then is seldom far from what it showed at first, before that and after it.
+    """
+    falls = [at for at, (one, other) in enumerate(pairwise(numbers), 1) if other < one]
+    if len({*numbers}) < few or len(falls) > 1:
+        return False
+    parts = [numbers[: falls[0]], numbers[falls[0] :]] if falls else [numbers]
+    return all(part[-1] < _HARDLY_MORE * part[0] or len(part) == 1 for part in parts)
 
 
-def _meter(values: dict[str, list[str]]) -> dict[str, Any] | None:
+def _meter(values: dict[str, list[str]]) -> str | None:
     """Whose the readings are."""
     named = [name for name in values if _METER.search(name)]
-    return {"meter": min(named, key=lambda name: len({*values[name]}))} if named else None
+    return min(named, key=lambda name: len({*values[name]}), default=None)
+
+
+def _quality(values: dict[str, list[str]], remarks: list[str]) -> dict[str, Any]:
+    """Which readings are none."""
+    for name, texts in values.items():
+        marks = sorted({*texts} - {""})
+        absent = [mark for mark in marks if _ABSENT.search(mark)]
+        if _QUALITY.search(name) and absent and len(marks) <= _MOST_MARKS:
+            remarks.append(f"{name} says {', '.join(marks)}: look at absent and rejected")
+            return {"quality": name, "absent": absent}
+    return {}
 
 
 def _unusual(settings: dict[str, Any]) -> dict[str, Any]:

@@ -6,13 +6,15 @@ json_many   many records parsed together, wherever nothing is unusual
 decoder     a batch of messages -> columns, by these two
 json_body   JSON as documents, which a mapping reads
 times       times as exports write them
+framing     what stands before a message whose schema is in a registry
 quantity    units of power and energy -> watts, exactly
 mapping     where other documents and tables say what, and what they mean
 mapped_one, mapped    documents of any shape -> columns, as a mapping says
-framing, registered    messages behind the id of a schema, each read by its own
+registered  messages behind the id of a schema, each read by its own
 avro_schema, avro    Avro -> documents
 avro_columns, avro_readings    canonical Avro -> columns, field by field
-protobuf    Protobuf -> documents
+proto_source, protobuf    Protobuf -> documents, by a descriptor or its source
+json_schema    JSON that is held against its schema
 messages    which of all these reads messages
 topics      topics of MQTT: which are read, which meter one names, where releases go
 csv_header, csv_beside, csv_rows    lines of CSV -> columns

@@ -61,12 +61,15 @@ _DOCUMENTS = {b"[": "a JSON array", b"<": "XML", b"/": "a telegram", b"100,NEM12
 """How documents begin that are to be converted before."""
 
 
-def refuse_documents(source: str, text: bytes) -> None:
-    """InputDamaged: an input that begins so is a document, and not one by lines."""
+def refuse_documents(source: str, text: bytes, then: str = "| meteragent sanitize - …") -> None:
+    """InputDamaged: an input that begins so is a document, and not one by lines.
+
+    `then`: what to do with the lines that are made of it.
+    """
     begin = text.lstrip()[:16]
     for sign, what in _DOCUMENTS.items():
         if begin.startswith(sign):
-            instead = "meteragent convert IN | meteragent sanitize - …"
+            instead = f"meteragent convert IN {then}"
             raise InputDamaged(source, 1, f"is {what}, which is not read by lines", instead)
 
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 from meteragent.errors import InvalidSetting
 from meteragent.formats.csv_header import Columns
+from meteragent.formats.framing import Framing, Ids
 from meteragent.formats.quantity import Quantity
 
 Stamp = Literal["start", "end"]
@@ -80,6 +81,9 @@ class Mapping:
     given: frozenset[str] = frozenset()
     """Which settings say something that nobody would assume."""
     written: Written = "json"
+    framing: Framing = "confluent"
+    """Of messages whose schemas are in a registry."""
+    ids: Ids = "content"
 
     @property
     def values(self) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,7 @@ from meteragent.formats.decoder import Decoder, DocumentDecoder
 from meteragent.formats.forms import Body, MessageDecoder
 from meteragent.formats.mapped import MappedDecoder
 from meteragent.formats.mapping import Mapping
-from meteragent.formats.registered import RegisteredDecoder, Schema, SchemaRefused
+from meteragent.formats.registered import RegisteredDecoder, Schema
 
 _MISSING = "is read by meteragent[registry], which is not installed"
 _INSTEAD = "run: pip install 'meteragent[registry]'"
@@ -20,7 +20,9 @@ def message_decoder(mapping: Mapping) -> MessageDecoder:
     """
     mapping.refuse_documents()
     reader = _BY_SCHEMA.get(mapping.written)
-    return _of_json(mapping) if reader is None else RegisteredDecoder(reader(mapping))
+    if reader is None:
+        return _of_json(mapping)
+    return RegisteredDecoder(reader(mapping), mapping.framing)
 
 
 def _of_json(mapping: Mapping) -> MessageDecoder:
@@ -44,18 +46,17 @@ def _protobuf(mapping: Mapping) -> Callable[[Schema], MessageDecoder]:
         from meteragent.formats.protobuf import ProtobufBody  # noqa: PLC0415 - an extra
     except ImportError:
         raise InvalidSetting("input.format", _MISSING, _INSTEAD) from None
-    return lambda schema: _by_documents(mapping, ProtobufBody(schema))
+    by_name = mapping.framing != "confluent"
+    return lambda schema: _by_documents(mapping, ProtobufBody(schema, by_name=by_name))
 
 
 def _json(mapping: Mapping) -> Callable[[Schema], MessageDecoder]:
+    try:
+        from meteragent.formats.json_schema import ObedientDecoder  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise InvalidSetting("input.format", _MISSING, _INSTEAD) from None
     decoder = _of_json(mapping)
-
-    def reader(schema: Schema) -> MessageDecoder:
-        if schema.kind != "JSON":
-            raise SchemaRefused
-        return decoder
-
-    return reader
+    return lambda schema: ObedientDecoder(schema, decoder)
 
 
 def _by_documents(mapping: Mapping, body: Body) -> MessageDecoder:

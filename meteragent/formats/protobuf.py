@@ -1,12 +1,14 @@
 """Protobuf -> documents, by the schema that each message was written with.
 
 Fields are found by their names. One that was not written has its default where it says nothing of
-presence, as zero watts have in proto3, and is absent where it does. Times (`google.protobuf.
+presence, as zero watts have in proto3, and is absent where it does. Schemas are descriptors, or
+sources (`.proto`), as their registry has them. Times (`google.protobuf.
 Timestamp`) are ISO texts, wrapped values are these values, and enumerations are their names.
 """
 
+import re
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from google.protobuf import (
@@ -28,8 +30,9 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from meteragent.formats.avro import whole
-from meteragent.formats.framing import path_of
+from meteragent.formats.framing import name_of, path_of
 from meteragent.formats.json_one import BadRecord
+from meteragent.formats.proto_source import described
 from meteragent.formats.registered import Schema, SchemaRefused
 from meteragent.stream.readings import Reason
 
@@ -37,6 +40,10 @@ MOST_VALUES = 1_000_000
 """Of a message."""
 MOST_TEXT = 2**22
 """Of a schema."""
+MOST_SOURCE = 2**20
+"""Of one that is told as people write it."""
+
+_SERIALIZED = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 
 _KNOWN = (
     *(any_pb2, source_context_pb2, type_pb2, api_pb2, descriptor_pb2, duration_pb2, empty_pb2),
@@ -50,11 +57,17 @@ _WRAPPERS = {
 }
 
 
+Path = tuple[int, ...]
+
+
 class ProtobufBody:
     """Reads messages of one schema: of any message type that it has."""
 
-    def __init__(self, schema: Schema) -> None:
-        """SchemaRefused: they are not read."""
+    def __init__(self, schema: Schema, *, by_name: bool = False) -> None:
+        """`by_name`: messages say what they are called, and not where they stand.
+
+        SchemaRefused: they are not read.
+        """
         if schema.kind != "PROTOBUF":
             raise SchemaRefused
         try:
@@ -64,16 +77,17 @@ class ProtobufBody:
         if not self._types:
             raise SchemaRefused
         self._outermost = [*self._types.values()]
-        self._found: dict[tuple[int, ...], tuple[type[Message], Descriptor]] = {}
+        self._of: Callable[[bytes], tuple[Path | str, int]] = name_of if by_name else path_of
+        self._found: dict[Path | str, tuple[type[Message], Descriptor]] = {}
         self._shapes: dict[str, list[_Field]] = {}
 
     def one(self, message: bytes | None) -> dict[str, Any]:
         """What it says. BadRecord: it is no message of its schema."""
         body = whole(message)
-        path, at = path_of(body)
-        if path not in self._found:
-            self._found[path] = self._type(path)
-        kind, descriptor = self._found[path]
+        which, at = self._of(body)
+        if which not in self._found:
+            self._found[which] = self._type(which)
+        kind, descriptor = self._found[which]
         try:
             found = kind.FromString(body[at:])
         except Exception:  # noqa: BLE001 - DecodeError in one runtime, others in another
@@ -89,14 +103,23 @@ class ProtobufBody:
         except BadRecord:
             return None
 
-    def _type(self, path: tuple[int, ...]) -> tuple[type[Message], Descriptor]:
-        types = self._outermost
+    def _type(self, which: Path | str) -> tuple[type[Message], Descriptor]:
+        found = self._named(which) if isinstance(which, str) else self._at(which)
+        if found is None:
+            raise BadRecord(Reason.BAD_FRAMING)
+        return GetMessageClass(found), found
+
+    def _named(self, name: str) -> Descriptor | None:
+        return next((one for one in self._outermost if one.name == name), None)
+
+    def _at(self, path: Path) -> Descriptor | None:
+        found, types = None, self._outermost
         for step in path:
             if step >= len(types):
-                raise BadRecord(Reason.BAD_FRAMING)
+                return None
             found = types[step]
             types = [*found.nested_types]
-        return GetMessageClass(found), found
+        return found
 
 
 class _Field(NamedTuple):
@@ -187,8 +210,35 @@ def _added(pool: DescriptorPool, schema: Schema, name: str) -> FileDescriptor:
     """What it describes, after what it refers to; under the name that others call it by."""
     for its, reference in schema.references.items():
         _added(pool, reference, its)
-    if len(schema.text) > MOST_TEXT:
-        raise SchemaRefused
-    file = descriptor_pb2.FileDescriptorProto.FromString(b64decode(schema.text, validate=True))
+    file = _described(schema.text)
     file.name = name or file.name or "readings.proto"
+    _leave_out_unknown(file, pool)
     return pool.AddSerializedFile(file.SerializeToString()) or pool.FindFileByName(file.name)
+
+
+def _described(text: str) -> descriptor_pb2.FileDescriptorProto:
+    """What a schema describes, whichever way its registry tells it."""
+    if _SERIALIZED.fullmatch(text) and len(text) <= MOST_TEXT:
+        file = descriptor_pb2.FileDescriptorProto.FromString(b64decode(text, validate=True))
+    elif len(text) <= MOST_SOURCE:
+        file = described(text)
+    else:
+        raise SchemaRefused
+    return file
+
+
+def _leave_out_unknown(file: descriptor_pb2.FileDescriptorProto, pool: DescriptorPool) -> None:
+    """Imports that no registry tells are often for options alone; what needs them is refused."""
+    known = [name for name in file.dependency if _is_known(pool, name)]
+    public = {file.dependency[at] for at in file.public_dependency}
+    del file.dependency[:], file.public_dependency[:], file.weak_dependency[:]
+    file.dependency.extend(known)
+    file.public_dependency.extend(at for at, name in enumerate(known) if name in public)
+
+
+def _is_known(pool: DescriptorPool, name: str) -> bool:
+    try:
+        pool.FindFileByName(name)
+    except KeyError:
+        return False
+    return True

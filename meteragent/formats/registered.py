@@ -11,9 +11,13 @@ from dataclasses import dataclass, field
 from meteragent.formats.decoder import refusing
 from meteragent.formats.fast import merged
 from meteragent.formats.forms import MessageDecoder, Numbers, Payloads
-from meteragent.formats.framing import SIZE, number_of
+from meteragent.formats.framing import Frame, Framing
 from meteragent.formats.json_one import BadRecord
+from meteragent.formats.mapping import Written
 from meteragent.stream.readings import Readings, Reason
+
+KINDS: dict[Written, str] = {"avro": "AVRO", "protobuf": "PROTOBUF", "json-schema": "JSON"}
+"""What registries call the schemas of what is written so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +46,12 @@ class SchemasLacking(Exception):
 class RegisteredDecoder:
     """Decodes batches of messages by the schemas that it has learned; many partitions share it."""
 
-    def __init__(self, reader: Callable[[Schema], MessageDecoder]) -> None:
+    def __init__(
+        self, reader: Callable[[Schema], MessageDecoder], framing: Framing = "confluent"
+    ) -> None:
         """`reader` makes a schema's decoder. SchemaRefused: its messages are not read."""
         self._reader = reader
+        self._frame = Frame(framing)
         self._known: dict[int, MessageDecoder | Reason] = {}
 
     def learn(self, number: int, schema: Schema | None) -> None:
@@ -74,12 +81,12 @@ class RegisteredDecoder:
 
         SchemasLacking: some schemas must be learned first.
         """
-        heads = {None if value is None else value[:SIZE] for value in values}
+        heads = {None if value is None else value[: self._frame.size] for value in values}
         if len(heads) == 1 and (head := heads.pop()):  # as it mostly is
             number = self._numbered(head)
             known = self._known.get(number) if isinstance(number, int) else number
             if known is not None:
-                return _decoded(known, values, offsets, timestamps)
+                return self._decoded(known, values, offsets, timestamps)
         return self._mixed(values, offsets, timestamps)
 
     def _numbered(self, value: bytes | None) -> int | Reason:
@@ -87,7 +94,7 @@ class RegisteredDecoder:
         if not value:
             return Reason.EMPTY
         try:
-            return number_of(value)
+            return self._frame.number_of(value)
         except BadRecord as why:
             return why.reason
 
@@ -106,17 +113,21 @@ class RegisteredDecoder:
         parts = []
         for known, some in groups.items():
             its = [[column[at] for at in some] for column in (offsets, timestamps)]
-            parts.append(_decoded(known, [values[at] for at in some], *its))
+            parts.append(self._decoded(known, [values[at] for at in some], *its))
         whole, *others = parts
         for part in others:
             whole = merged(whole, part, offsets[-1] + 1)
         return whole
 
-
-def _decoded(
-    known: MessageDecoder | Reason, values: Payloads, offsets: Numbers, timestamps: Numbers
-) -> Readings:
-    if isinstance(known, Reason):
-        return refusing(offsets, known)
-    bodies = [value[SIZE:] for value in values if value is not None]
-    return known.decode(bodies, offsets, timestamps)
+    def _decoded(
+        self,
+        known: MessageDecoder | Reason,
+        values: Payloads,
+        offsets: Numbers,
+        timestamps: Numbers,
+    ) -> Readings:
+        if isinstance(known, Reason):
+            return refusing(offsets, known)
+        size = self._frame.size
+        bodies = [value[size:] for value in values if value is not None]
+        return known.decode(bodies, offsets, timestamps)

@@ -8,7 +8,8 @@ work, preparing    what differs from one kind of work to another, and has to be 
 handover    what workers share, and what each of them builds up
 receive    answers of brokers, received where they stay
 fetch, unpack    the input as batches of bytes, and what they hold as columns
-registry, schemas, subjects    a schema registry: asked, waited for, told what releases are
+asked, registry, apicurio    a schema registry, by either of two interfaces
+schemas, subjects    what it tells is waited for, and it is told what releases are
 intake      the pipeline of a partition, and what it has made
 outbox      records of a transaction, in batches
 owner       what a ledger says of who writes it, and a position of its ledger

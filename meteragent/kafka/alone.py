@@ -25,7 +25,6 @@ from meteragent.kafka.owner import Bond, Layout
 from meteragent.kafka.ownership import Ownership
 from meteragent.kafka.restore import Kept
 from meteragent.kafka.subjects import release_encoder
-from meteragent.kafka.unpack import Unpacker
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Position
 from meteragent.watch.events import Listener
@@ -77,7 +76,7 @@ class Held:
         """The same, once the schemas are known that its records need."""
         if self.shared.config.input.written == "json":
             return fetched
-        unpacker = Unpacker(self.shared.decoder)
+        unpacker = self.shared.kind.unpacker()
         while True:
             try:
                 unpacker.columns(fetched)

@@ -18,8 +18,7 @@ from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.owner import Bond, Claim
 from meteragent.kafka.ownership import Ownership
-from meteragent.kafka.registry import RegistryClient
-from meteragent.kafka.schemas import Schemas
+from meteragent.kafka.schemas import Schemas, client_of
 from meteragent.kafka.work import KindOfWork, MeterWork
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.process.loop import Clock
@@ -63,8 +62,7 @@ class Shared:
         """What is known of the registry. Precondition: messages have their schemas there."""
         decoder, registry = self.decoder, self.config.kafka.registry
         assert isinstance(decoder, RegisteredDecoder)  # noqa: S101 - no other one lacks any
-        serialized = self.config.input.written == "protobuf"
-        client = RegistryClient(registry, serialized=serialized)
+        client = client_of(registry, self.config.input.written)
         return Schemas(registry, client, decoder, self.tell)
 
     @cached_property

@@ -7,10 +7,13 @@ counts as unknown for a while, and then the registry is asked again.
 
 import asyncio
 from collections.abc import Callable
+from typing import Protocol
 
 from meteragent.config.registry import Registry
 from meteragent.errors import InvalidSetting, RegistryRefused, RegistryUnreachable
-from meteragent.formats.registered import RegisteredDecoder, SchemasLacking
+from meteragent.formats.mapping import Written
+from meteragent.formats.registered import KINDS, RegisteredDecoder, Schema, SchemasLacking
+from meteragent.kafka.apicurio import ApicurioClient
 from meteragent.kafka.registry import RegistryClient
 from meteragent.process.loop import Clock, Work, back_off
 from meteragent.watch.events import Listener, SchemasAwaited
@@ -26,11 +29,28 @@ PATIENCE_SECONDS = 1.0
 _NO_ANSWER = (RegistryUnreachable, RegistryRefused, InvalidSetting)
 
 
+class Tells(Protocol):
+    """A registry."""
+
+    async def schema(self, number: int) -> Schema | None:
+        """The schema of this id, or None: there is none.
+
+        RegistryUnreachable: nobody knows. RegistryRefused: it does not tell.
+        """
+
+
+def client_of(registry: Registry, written: Written) -> RegistryClient | ApicurioClient:
+    """What asks a registry for the schemas of messages that are written so."""
+    if registry.apicurio:
+        return ApicurioClient(registry, registry.apicurio, KINDS[written])
+    return RegistryClient(registry, serialized=written == "protobuf")
+
+
 class Schemas:
     """What an agent knows of a registry; its partitions share it."""
 
     def __init__(
-        self, registry: Registry, client: RegistryClient, decoder: RegisteredDecoder, tell: Listener
+        self, registry: Registry, client: Tells, decoder: RegisteredDecoder, tell: Listener
     ) -> None:
         self._registry = registry
         self._client = client

@@ -5,7 +5,9 @@ from meteragent.errors import InvalidSetting, RegistryRefused
 from meteragent.formats.encoder import Encoder
 from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
 from meteragent.formats.registered import RegisteredDecoder, Schema
+from meteragent.kafka.apicurio import ApicurioClient
 from meteragent.kafka.registry import RegistryClient
+from meteragent.kafka.schemas import client_of
 
 
 def subject(topic: str) -> str:
@@ -38,7 +40,9 @@ async def judged(config: Config, decoder: MessageDecoder) -> list[str]:
     RegistryUnreachable, RegistryRefused: it does not tell. `decoder` is what reads messages.
     """
     registry = config.kafka.registry
-    client = RegistryClient(registry, serialized=config.input.written == "protobuf")
+    client = client_of(registry, config.input.written)
+    if isinstance(client, ApicurioClient):
+        return [f"{registry.url}: {await client.entries()} artifacts"]
     subjects = await client.subjects()
     told = [f"{registry.url}: {len(subjects)} subjects"]
     if not isinstance(decoder, RegisteredDecoder):

@@ -1,17 +1,25 @@
 """Batches of the input -> columns."""
 
+from collections.abc import Callable
+from typing import Any
+
 from meteragent.errors import BatchRefused
 from meteragent.formats import fast
 from meteragent.formats.forms import MessageDecoder
+from meteragent.formats.framing import Headers
 from meteragent.kafka.fetch import MAGIC, Fetched, batch, magic
 from meteragent.stream.readings import Readings
+
+ToldBy = Callable[[bytes | None, Headers], bytes | None]
 
 
 class Unpacker:
     """Reads batches: aiokafka unpacks, a decoder reads what they hold; or the wheel does both."""
 
-    def __init__(self, decoder: MessageDecoder) -> None:
+    def __init__(self, decoder: MessageDecoder, told_by: ToldBy | None = None) -> None:
+        """`told_by` makes of a message and its headers what the decoder reads."""
         self._decoder = decoder
+        self._told_by = told_by
         self._fast = fast.reader_for(decoder)
 
     def columns(self, fetched: Fetched) -> Readings | None:
@@ -37,9 +45,13 @@ class Unpacker:
 
     def _slow_columns(self, fetched: Fetched) -> Readings | None:
         wanted = [
-            (record.value, record.offset, record.timestamp)
+            (self._message(record), record.offset, record.timestamp)
             for at, end in fetched.spans
             for record in batch(fetched.raw, at, end)
             if fetched.first <= record.offset < fetched.until
         ]
         return self._decoder.decode(*zip(*wanted, strict=True)) if wanted else None
+
+    def _message(self, record: Any) -> bytes | None:  # noqa: ANN401 - aiokafka's own
+        value: bytes | None = record.value
+        return value if self._told_by is None else self._told_by(value, record.headers)

@@ -5,9 +5,11 @@ who owns that, the clock, the consumer group.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from meteragent.config import Config
+from meteragent.formats.framing import told_by_headers
 from meteragent.formats.messages import message_decoder
 from meteragent.kafka.fetch import Fetched, batch
 from meteragent.kafka.restore import Kept
@@ -55,7 +57,12 @@ class MeterWork:
 
     def unpacker(self) -> Unpacker:
         """One that remembers the ids of its meters."""
-        return Unpacker(self.decoder)
+        mapping = self._config.mapping
+        if mapping.framing != "apicurio-headers":
+            return Unpacker(self.decoder)
+        of_protobuf = mapping.written == "protobuf"
+        told_by = partial(told_by_headers, ids=mapping.ids, of_protobuf=of_protobuf)
+        return Unpacker(self.decoder, told_by)
 
     def pipeline(self, partition: int, start: Position) -> Pipeline:
         """The windows and accounts of meters."""

@@ -54,6 +54,8 @@ class Reason(StrEnum):
     """Its bytes are not what its schema says."""
     NOT_PROTOBUF = "not_protobuf"
     """Its bytes are no message, or nested beyond 100, or hold more than a million values."""
+    NOT_JSON_SCHEMA = "not_json_schema"
+    """It is not what its JSON Schema asks for."""
     FUTURE = "future"
     """Further ahead of the record's own timestamp than `max_skew`."""
     NO_POLICY = "no_policy"

@@ -31,7 +31,7 @@ class Tried:
         seen = self.hits / self.trials
         if not self.exact and seen <= self.told:
             return True
-        return self.trials * divergence(seen, self.told) <= math.log(2 * contests / TOGETHER)
+        return self.trials * divergence(seen, self.told) <= allowed(contests)
 
     def document(self, contests: int) -> dict[str, Any]:
         """For JSON."""
@@ -45,6 +45,24 @@ class Tried:
             "seen": round(self.hits / self.trials, 6),
             "agrees": self.agrees(contests),
         }
+
+
+def allowed(contests: int) -> float:
+    """Which divergence may be by luck, times the number of trials."""
+    return math.log(2 * contests / TOGETHER)
+
+
+def between(told: float, trials: int, contests: int) -> tuple[float, float]:
+    """The shares that agree with what is worked out: all others would have been noticed."""
+    most = allowed(contests) / trials
+    ends = []
+    for end in (0.0, 1.0):
+        far, near = end, told
+        for _ in range(50):  # halved until it is a double's last digits
+            middle = (far + near) / 2
+            far, near = (middle, near) if divergence(middle, told) > most else (far, middle)
+        ends.append(near)
+    return ends[0], ends[1]
 
 
 def divergence(seen: float, told: float) -> float:

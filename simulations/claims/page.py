@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from simulations.claims.agreement import between
 from simulations.uses.page import share
 
 HEAD = """# What is claimed, tried
@@ -16,7 +17,8 @@ TRIED = """
 Trials are independent, each with a chance of its own. Their share is as far from its mean as a
 divergence of *d* with a chance of at most 2 exp(-*n d*) (Hoeffding, 1963): all contests of this
 table together are wrongly rejected at most once in a thousand times. A *bound* may not be
-exceeded; everything else has to be met from both sides.
+exceeded; everything else has to be met from both sides, and whatever lies outside of what *would
+agree* is noticed.
 
 Months are those of the calendar, one after the other of a year; films are looked at in February,
 where they weigh most. Of a feeder one home is in question, which releases go through the program of
@@ -43,9 +45,9 @@ def page(command: str, results: dict[str, Any]) -> str:
         HEAD + TRIED,
         f"{agree} of {len(tried)} agree.",
         "",
-        "| preset | contest | worked out | tried | trials | agrees |",
-        "|---|---|---|---|---|---|",
-        *map(_tried, tried),
+        "| preset | contest | worked out | tried | trials | would agree | agrees |",
+        "|---|---|---|---|---|---|---|",
+        *(_tried(one, len(tried)) for one in tried),
         "",
         "![What is worked out is what trials show](claims-tried.png)",
         FRESH.rstrip("\n"),
@@ -59,13 +61,15 @@ def page(command: str, results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _tried(one: dict[str, Any]) -> str:
+def _tried(one: dict[str, Any], contests: int) -> str:
+    low, high = between(one["told"], one["trials"], contests)
     cells = (
         f"`{one['preset']}`",
         one["contest"],
         share(one["told"]) + ("" if one["exact"] else " (bound)"),
         share(one["seen"]),
         f"{one['trials']:,}",
+        f"{share(low)} to {share(high)}" if one["exact"] else f"up to {share(high)}",
         _yes(one["agrees"]),
     )
     return f"| {' | '.join(cells)} |"

@@ -18,11 +18,12 @@ from simulations.compare.frontier import FEW, LENGTHS, Frontier, frontier, task
 from simulations.compare.page import page
 from simulations.compare.picture import draw_frontiers, draw_promise
 from simulations.compare.rivals import Task, rivals
+from simulations.home.street import lived
 from simulations.kit.command import Run, main
-from simulations.uses.street import street
 
-HOMES = 10
-"""Of which every quarter hour of four weeks is released, as spending follows them."""
+SPENT, FREE = 40, 10
+"""Homes of the street of which every quarter hour of four weeks is released: as spending follows
+them, and as readers take off what is free."""
 FEEDERS = (10, 50, 100, 200, 1000)
 
 
@@ -34,8 +35,8 @@ def simulate(run: Run) -> None:
         name: [frontier(run, rival, of) for rival in run.each(rivals(quick=run.quick), name)]
         for name, of in tasks.items()
     }
-    every, few = street(run).watts, 3 if run.quick else HOMES
-    homes, others = every[:few], every[few:]
+    every = lived(run)
+    spent, few = every[: 3 if run.quick else SPENT], 3 if run.quick else FREE
     run.results = {
         "source": "recorded" if run.traces else "simulated",
         "frontiers": {name: _document(tasks[name], those) for name, those in found.items()},
@@ -45,8 +46,8 @@ def simulate(run: Run) -> None:
             "homes_for_ten": homes_for(10),
             "times": {str(size): round(one_draw(size), 3) for size in FEEDERS},
         },
-        "adaptive": {"homes": len(homes), "errors": adaptive.study(run, homes)},
-        "free": free.study(run, homes, others),
+        "adaptive": {"homes": len(spent), "errors": adaptive.study(run, spent)},
+        "free": {"homes": few, **free.study(run, every[:few], every[few:])},
     }
     draw_frontiers(run, {name: (tasks[name], frontiers) for name, frontiers in found.items()})
     draw_promise(run, ways(), run.results["adaptive"])

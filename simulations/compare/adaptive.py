@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simulations.kit.command import Run
-from simulations.kit.statistics import Floats
+from simulations.kit.statistics import Floats, bootstrap
 
 QUARTERS = 96
 RADII = (10, 25, 100)
@@ -25,8 +25,8 @@ LONGER = (1, 2, 4, 8, 16, 24, 48, 96)
 
 
 def study(run: Run, homes: Floats) -> dict[str, Any]:
-    """The mean error by radius and way, in watts, over `homes[home, quarter]`."""
-    found = {}
+    """The mean error by radius and way, in watts, over `homes[home, quarter]`, and its interval."""
+    found: dict[str, Any] = {}
     for place, radius in enumerate(RADII):
         draw = run.draw(30, place)
         ways: dict[str, Callable[[Floats], Floats]] = {
@@ -35,22 +35,28 @@ def study(run: Run, homes: Floats) -> dict[str, Any]:
             "BA": partial(_seen, by_absorption, radius, draw),
             "nothing: their mean": lambda home: np.full(len(home), homes.mean()),
         }
-        errors = {name: _error(way, homes) for name, way in ways.items()}
-        longer = {n: _error(_longer(n, radius, draw), homes) for n in LONGER[1:]}
-        best = min(longer, key=lambda n: longer[n])
-        found[str(radius)] = {name: round(off, 1) for name, off in errors.items()} | {
-            "one longer window": round(longer[best], 1),
-            "its hours": best / 4,
-        }
+        errors = {name: _errors(way, homes) for name, way in ways.items()}
+        longer = {n: _errors(_longer(n, radius, draw), homes) for n in LONGER[1:]}
+        best = min(longer, key=lambda n: longer[n].mean())
+        errors["one longer window"] = longer[best]
+        sure = run.draw(32, place)
+        found[str(radius)] = {name: mean_of(off, sure) for name, off in errors.items()}
+        found[str(radius)]["its hours"] = best / 4
     return found
+
+
+def mean_of(off: Floats, draw: np.random.Generator) -> dict[str, float]:
+    """The mean over homes, and the interval that holds that of such homes."""
+    low, high = bootstrap(off, lambda some: float(some.mean()), draw)
+    return {"mean": round(float(off.mean()), 1), "low": round(low, 1), "high": round(high, 1)}
 
 
 def _seen(way: Spending, radius: float, draw: np.random.Generator, watts: Floats) -> Floats:
     return way(watts, radius, draw)[0]
 
 
-def _error(way: Callable[[Floats], Floats], homes: Floats) -> float:
-    return float(np.mean([np.abs(way(home) - home).mean() for home in homes]))
+def _errors(way: Callable[[Floats], Floats], homes: Floats) -> Floats:
+    return np.array([np.abs(way(home) - home).mean() for home in homes])
 
 
 def _longer(quarters: int, radius: float, draw: np.random.Generator) -> Callable[[Floats], Floats]:

@@ -16,13 +16,14 @@ from meteragent.privacy.domain import Domain
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.question import question
+from simulations.compare.adaptive import mean_of
+from simulations.home.street import QUARTER
 from simulations.kit.command import Run
 from simulations.kit.product import policy, release
-from simulations.kit.statistics import Floats
+from simulations.kit.statistics import Floats, bootstrap
 from simulations.kit.traces import DAY, Trace
 from simulations.noise import errors
 from simulations.noise.settings import SETTINGS, traces
-from simulations.uses.settings import QUARTER
 
 NOISES = (50, 100, 250, 500, 1000, 4000)
 PER_DAY = DAY // QUARTER
@@ -48,7 +49,7 @@ def _prior(others: Floats) -> Floats:
     return shares
 
 
-def _of(homes: Floats, prior: Floats, watts: int, run: Run) -> dict[str, float]:
+def _of(homes: Floats, prior: Floats, watts: int, run: Run) -> dict[str, dict[str, float]]:
     asked = policy(DOMAIN, [question("avg", 1, watts)], window=QUARTER, interval=QUARTER)
     key = NoiseKey(run.draw(31, watts).bytes(32))
     lives = [Trace(f"home-{n}", 0, QUARTER, home) for n, home in enumerate(homes)]
@@ -60,12 +61,13 @@ def _of(homes: Floats, prior: Floats, watts: int, run: Run) -> dict[str, float]:
         "guess": _guessed(values, prior, asked),
         "smooth": np.array([smoothed(row, asked, asked.questions[0]).watts for row in unbiased]),
     }
+    sure = run.draw(33, watts)
     error, daily = _off(values - homes), _off(_days(unbiased - homes))
-    left = {name: round(_off(told - homes) / error, 3) for name, told in read.items()}
+    left = {name: _left(_off(told - homes), error, sure) for name, told in read.items()}
     days = {
-        f"days_{name}": round(_off(_days(told - homes)) / daily, 3) for name, told in read.items()
+        f"days_{name}": _left(_off(_days(told - homes)), daily, sure) for name, told in read.items()
     }
-    return {"error": round(error, 1), **left, "days_error": round(daily, 1), **days}
+    return {"error": mean_of(error, sure), **left, "days_error": mean_of(daily, sure), **days}
 
 
 def _guessed(values: Floats, prior: Floats, asked: Policy) -> Floats:
@@ -74,8 +76,21 @@ def _guessed(values: Floats, prior: Floats, asked: Policy) -> Floats:
     return guess
 
 
-def _off(off: Floats) -> float:
-    return float(np.abs(off).mean())
+def _off(off: Floats) -> Floats:
+    """The mean error of each home."""
+    mean: Floats = np.abs(off).mean(axis=1)
+    return mean
+
+
+def _left(after: Floats, before: Floats, draw: np.random.Generator) -> dict[str, float]:
+    """Which share of the error of homes is left, and the interval that holds that of such homes."""
+    both = np.stack([after, before], axis=1)
+
+    def share(some: Floats) -> float:
+        return float(some[:, 0].mean() / some[:, 1].mean())
+
+    low, high = bootstrap(both, share, draw)
+    return {"share": round(share(both), 3), "low": round(low, 3), "high": round(high, 3)}
 
 
 def _days(off: Floats) -> Floats:

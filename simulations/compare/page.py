@@ -44,7 +44,8 @@ SPENDING = """
 
 BD and BA (Kellaris et al., 2014) spend on a new answer only when something changed, and half of the
 loss on asking whether it did. Mean errors of a quarter hour of single homes, in watts, where all
-answers of a day lose 1 at the radius; beside an even split, and one longer window that is held:
+answers of a day lose 1 at the radius; beside an even split, and one longer window that is held. In
+brackets: 95 % intervals over homes.
 
 | radius | even split | BD | BA | one longer window | its hours | nothing: the mean of homes |
 |---|---|---|---|---|---|---|
@@ -54,15 +55,19 @@ FREE = """
 
 A reader may do with releases whatever they like: no privacy is lost by it. Quarter hours of the
 same homes, as they are released; as the best guess of somebody who knows the loads of other homes
-(`remap`); and smoothed by nothing but the home's own releases. In brackets, how much is left of the
-error of a day's mean, which `unbiased` adds up to: **never add up what was guessed or smoothed**.
+(`remap`); and smoothed by nothing but the home's own releases. Beside it, how much is left of the
+error of a day's mean, which `unbiased` adds up to. **Do not add up what was guessed**: up to
+{most} W of noise a day is further off by it, and only where noise drowns the load is it better to
+believe in other homes. What was smoothed is as good as `unbiased` for a day, and no better until
+then. In brackets: 95 % intervals over homes.
 
-| noise | as released, W | best guess leaves | smoothing leaves |
-|---|---|---|---|
+| noise | as released, W | best guess leaves | of a day's | smoothing leaves | of a day's |
+|---|---|---|---|---|---|
 """
 ORDER = """
 Several answers about one window agree with their order, which the program sees to by itself: the
-least is no more than the median. Mean errors of a home's answers, each with a draw of its own:
+least is no more than the median. Mean errors of a home's answers, each with a draw of its own, and
+what is taken off, with its 95 % interval over windows:
 
 | answers | as drawn, W | in order, W | less |
 |---|---|---|---|
@@ -74,7 +79,10 @@ On recordings of homes, order takes off 8 to 29 % (`python -m simulations.noise`
 
 def page(command: str, results: dict[str, Any]) -> str:
     """Precondition: the results of a run, as its JSON holds them."""
-    made = f"\nMade by `{command}`, with {results['adaptive']['homes']} homes of four weeks."
+    made = (
+        f"\nMade by `{command}`, with homes of four weeks: {results['adaptive']['homes']} for "
+        f"spending, {results['free']['homes']} for what is free, of which all others are known."
+    )
     ways = results["equal_promise"]
     sizes = [*ways[0]["errors"]]
     table = [f"| way | {' | '.join(_homes(int(size)) for size in sizes)} |", "|---|"]
@@ -89,7 +97,6 @@ def page(command: str, results: dict[str, Any]) -> str:
         "\n![One promise, by other means](compare-promise.png)",
         SPENDING.rstrip("\n"),
         *_spent(results["adaptive"]["errors"]),
-        FREE.rstrip("\n"),
         *_free(results["free"]["quarter_hours"]),
         ORDER.rstrip("\n"),
         *_order(results["free"]["order"]),
@@ -132,10 +139,12 @@ def _plain(percent: float) -> str:
 def _spent(errors: dict[str, Any]) -> Iterator[str]:
     order = ("even split", "BD", "BA", "one longer window", "its hours", "nothing: their mean")
     for radius, ways in errors.items():
-        cells = (
-            f"{ways[name]:,.0f}" if name != "its hours" else f"{ways[name]:g}" for name in order
-        )
+        cells = (_mean(ways[name]) if name != "its hours" else f"{ways[name]:g}" for name in order)
         yield f"| {radius} W | {' | '.join(cells)} |"
+
+
+def _mean(found: dict[str, float]) -> str:
+    return f"{found['mean']:,.0f} ({found['low']:,.0f} to {found['high']:,.0f})"
 
 
 def _one_draw(found: dict[str, Any]) -> Iterator[str]:
@@ -147,15 +156,20 @@ def _one_draw(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _free(by_noise: dict[str, Any]) -> Iterator[str]:
+    worse = (int(watts) for watts, one in by_noise.items() if one["days_guess"]["low"] > 1)
+    yield FREE.format(most=max(worse, default=0)).rstrip("\n")
     for watts, one in by_noise.items():
-        guess, smooth = (
-            f"{100 * one[name]:.0f} % ({100 * one[f'days_{name}']:.0f} %)"
-            for name in ("guess", "smooth")
-        )
-        yield f"| {int(watts):,} W | {one['error']:,.0f} | {guess} | {smooth} |"
+        shares = (_left(one[name]) for name in ("guess", "days_guess", "smooth", "days_smooth"))
+        yield f"| {int(watts):,} W | {_mean(one['error'])} | {' | '.join(shares)} |"
+
+
+def _left(found: dict[str, float]) -> str:
+    share, low, high = (100 * found[name] for name in ("share", "low", "high"))
+    return f"{share:.0f} % ({low:.0f} to {high:.0f})"
 
 
 def _order(by_setting: dict[str, Any]) -> Iterator[str]:
     for words, one in by_setting.items():
-        off = f"{one['drawn']:,.0f} | {one['in_order']:,.0f} | {100 * one['gain']:.0f} %"
-        yield f"| {words} | {off} |"
+        low, high = (100 * end for end in one["between"]["gain"])
+        gain = f"{100 * one['gain']:.0f} % ({low:.0f} to {high:.0f})"
+        yield f"| {words} | {one['drawn']:,.0f} | {one['in_order']:,.0f} | {gain} |"

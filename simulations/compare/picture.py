@@ -9,7 +9,7 @@ from simulations.compare.central import SIZES, Way
 from simulations.compare.frontier import FEW, Frontier
 from simulations.compare.rivals import Task
 from simulations.kit.command import Run
-from simulations.kit.plot import CYCLE, DANGER, RELEASED, SECOND, TRUE, axes
+from simulations.kit.plot import CYCLE, DANGER, INK, RELEASED, SECOND, TRUE, axes
 
 _MARKS = ("o", "x", "^", "s", "D", "v")
 _LEAST = 0.5
@@ -88,15 +88,19 @@ def draw_promise(run: Run, stated: Sequence[Way], spending: dict[str, Any]) -> N
         "noise of its own, and with a line, there is one draw for the sum. Above 100 % a release "
         "says less than knowing the usual load. Standard differential privacy hides whatever a "
         "home draws, up to 24 kW; d∞ hides what differs by up to a radius in every reading. Right: "
-        f"the mean error of a quarter hour of {spending['homes']} single homes, of 25 W a day. "
-        "Spending that follows the readings (BD, BA) is no match for one longer window.",
+        f"the mean error of a quarter hour of {spending['homes']} single homes, of 25 W a day "
+        "(whiskers: 95 % bootstrap intervals over homes). Spending that follows the readings (BD, "
+        "BA) is no match for one longer window.",
     )
 
 
-def _spending(panel: Axes, errors: dict[str, dict[str, float]]) -> None:
+def _spending(panel: Axes, errors: dict[str, dict[str, Any]]) -> None:
     names = ("even split", "BD", "BA", "one longer window", "nothing: their mean")
-    heights = [errors["25"][name] for name in names]
-    drawn = panel.bar(range(len(names)), heights, color=[TRUE, DANGER, SECOND, RELEASED, CYCLE[4]])
+    means = [errors["25"][name] for name in names]
+    heights = [one["mean"] for one in means]
+    reach = [[abs(one["mean"] - one[end]) for one in means] for end in ("low", "high")]
+    colours = [TRUE, DANGER, SECOND, RELEASED, CYCLE[4]]
+    drawn = panel.bar(range(len(names)), heights, yerr=reach, color=colours, ecolor=INK)
     panel.bar_label(drawn, [f"{height:,.0f}" for height in heights], padding=2, fontsize=8)
     panel.set_xticks(range(len(names)), [name.replace(" ", "\n") for name in names], fontsize=8)
     panel.set_ylabel("mean error of a quarter hour, W")

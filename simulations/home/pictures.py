@@ -74,6 +74,7 @@ def steps(run: Run, found: Mapping[str, Any]) -> None:
     """F1 of step detection: appliances by releases."""
     releases = list(found)
     table = np.array([[found[words][name]["f1"] for words in releases] for name in SEEN])
+    luck = max(found[words]["heat_pump"]["chance_f1"] for words in releases)
     with plot.axes(width=7.5, height=3.9) as (figure, (panel,)):
         panel.imshow(table, cmap="Blues", vmin=0, vmax=1, aspect="auto")
         for row, name in enumerate(SEEN):
@@ -95,12 +96,14 @@ def steps(run: Run, found: Mapping[str, Any]) -> None:
     run.picture(
         figure,
         "steps",
-        "Step detection finds appliances in clean data, and not under noise",
+        "Step detection, and what averages and noise leave of it",
         "How well an attacker finds single uses of each appliance by the edges of the total power "
         "(Hart's method, tuned to its best on days whose truth is known, scored on others). "
         "Columns: how long the released averages are, and the typical noise of each. F1 is the "
         "harmonic mean of precision and recall. A circle: no better than the same detections "
-        "compared with another day's uses (95 % bootstrap interval over days).",
+        "compared with another day's uses (95 % bootstrap interval over days). Noise of 100 W in "
+        "each 10 s hides a fridge and leaves most kettles. A heat pump runs so often that in "
+        f"averages of 15 minutes luck alone finds its uses with an F1 of {luck:.2f}.",
     )
 
 

@@ -10,7 +10,9 @@ Integers = NDArray[np.int64]
 
 DAY = 86_400_000
 USUAL = 400.0
-"""Watts of a home, day and night, for which errors are stated wherever no home is simulated."""
+"""Watts of a home, day and night, for which errors are stated wherever no home is simulated.
+
+Those that are (`simulations.home.street`) draw as much, on average."""
 
 
 @dataclass(frozen=True, slots=True)

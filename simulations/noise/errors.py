@@ -1,5 +1,6 @@
 """How far answers are off, before and after they agree with their order."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ from meteragent.privacy.policy import Noise
 from simulations.home.likelihood import answers
 from simulations.kit.command import Run
 from simulations.kit.product import release
+from simulations.kit.statistics import Floats, bootstrap
 from simulations.kit.traces import Trace
 from simulations.noise.settings import SETTINGS, Setting, traces
 
@@ -38,23 +40,42 @@ def _of(setting: Setting, trace: Trace, run: Run, place: int) -> dict[str, Any]:
 def drawn_and_in_order(
     setting: Setting, trace: Trace, run: Run, place: int, noise: Noise
 ) -> dict[str, Any]:
-    """The mean error as drawn, and as answers agree with their order."""
+    """The mean error as drawn, and as answers agree with their order, and the gain of it.
+
+    Each with the interval that holds it for such windows.
+    """
     policy = setting.policy(noise)
     key = NoiseKey(run.draw(70, place, setting.radius, KINDS.index(noise)).bytes(32))
     [seen] = release([trace], policy, key)
     there = np.isfinite(seen.values).all(axis=1)
     truth = policy.domain.watts(answers(trace, policy))[there]
     levels = np.clip(drawn(seen.unbiased[there], policy), 0, policy.domain.top)
-    apart, together = (
-        float(np.abs(watts - truth).mean())
+    off = [
+        np.abs(watts - truth).mean(axis=1)
         for watts in (policy.domain.watts(levels), seen.values[there])
-    )
+    ]
+    each = np.stack(off, axis=1)
+    sure = run.draw(74, place, setting.radius, KINDS.index(noise))
     return {
-        "drawn": round(apart, 1),
-        "in_order": round(together, 1),
-        "gain": round(1 - together / apart, 4),
+        **{name: round(of(each), digits) for name, (of, digits) in SAID.items()},
+        "between": {
+            name: [round(end, digits) for end in bootstrap(each, of, sure)]
+            for name, (of, digits) in SAID.items()
+        },
         "windows": int(there.sum()),
     }
+
+
+def _gain(each: Floats) -> float:
+    return float(1 - each[:, 1].mean() / each[:, 0].mean())
+
+
+SAID: dict[str, tuple[Callable[[Floats], float], int]] = {
+    "drawn": (lambda each: float(each[:, 0].mean()), 1),
+    "in_order": (lambda each: float(each[:, 1].mean()), 1),
+    "gain": (_gain, 4),
+}
+"""Of the errors of each window, drawn and in order: what is said, and to how many digits."""
 
 
 def table() -> dict[str, Any]:

@@ -4,22 +4,19 @@ Sums over homes are published today if there are enough homes in them, or rounde
 takes a sum without a home from one with it, and compares that with noise under a promise.
 """
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from simulations.home.house import Home
-from simulations.home.policies import MINUTE
+from simulations.home import street as homes
 from simulations.kit import plot
 from simulations.kit.command import Run, main
+from simulations.kit.statistics import Floats, bootstrap
 from simulations.practice.attack import DAY, Learned, Street, by_noise, by_rule, moved_in
 from simulations.practice.page import page
-from simulations.practice.rules import RULES, Noisy, Watts
+from simulations.practice.rules import RULES, Noisy
 
-QUARTER = 15 * MINUTE
-DAYS, HOMES = 8, 120
 NOISES = (Noisy(1000), Noisy(5000), Noisy(20_000), Noisy(48_000))
 SIZES = (16, 101, 1000)
 GROUPS = (6, 16, 101)
@@ -31,19 +28,17 @@ def simulate(run: Run) -> None:
     """Every rule and every noise against the same attacker."""
     street = lived(run)
     rows = [
-        _row(rule.name, rule.meaning, rule.smallest, by_rule(rule, rule.smallest, street))
+        _row(rule.name, rule.meaning, rule.smallest, by_rule(rule, rule.smallest, street), run)
         for rule in run.each(RULES, "rules of today")
     ]
     rows += [
-        _row(
-            noisy.name, "the sum with noise", size, by_noise(noisy, size, street, run.draw(size, n))
-        )
+        _row(noisy.name, "the sum with noise", size, _noise(noisy, n, size, street, run), run)
         for n, noisy in enumerate(run.each(NOISES, "noise"))
         for size in SIZES
     ]
     run.results = {
         "homes": len(street.lived),
-        "days": DAYS,
+        "days": homes.DAYS,
         "mean_watts": round(float(street.lived.mean()), 1),
         "rows": rows,
         "moved_in": {str(size): round(moved_in(street, size), 4) for size in GROUPS},
@@ -53,22 +48,29 @@ def simulate(run: Run) -> None:
 
 
 def lived(run: Run) -> Street:
-    """Homes without panels, in winter."""
-    homes, days = (20, 2) if run.quick else (HOMES, DAYS)
-
-    def quarters(home: Home, **how: Any) -> Watts:  # noqa: ANN401 - as `live` takes them
-        return home.live(days, first=2, interval=MINUTE, **how).trace().coarser(QUARTER).watts
-
-    some = [Home.draw(run.seed, 700 + n, lacking=("pv",)) for n in range(homes)]
-    return Street(
-        np.array([quarters(home) for home in run.each(some, "homes")]),
-        np.array([quarters(home, away=range(days)) for home in run.each(some, "empty homes")]),
-    )
+    """The homes of all pages: as they were, and with nobody in."""
+    every = run.each(homes.street(run), "homes with nobody in")
+    empty = [homes.quarters(home, away=range(homes.DAYS)) for home in every]
+    return Street(homes.lived(run), np.array(empty))
 
 
-def _row(name: str, meaning: str, size: int, told: Learned) -> dict[str, Any]:
-    numbers = {key: None if np.isinf(one) else round(one, 4) for key, one in asdict(told).items()}
-    return {"name": name, "meaning": meaning, "homes": size, **numbers}
+def _noise(noisy: Noisy, place: int, size: int, street: Street, run: Run) -> Learned:
+    return by_noise(noisy, size, street, run.draw(size, place))
+
+
+def _row(name: str, meaning: str, size: int, told: Learned, run: Run) -> dict[str, Any]:
+    each = {"half_hours": told.half_hours, "week": told.week, "away": told.away}
+    means = {key: _mean(one, run) for key, one in (each | {"error": told.error}).items()}
+    published = round(told.published, 4)
+    return {"name": name, "meaning": meaning, "homes": size, "published": published, **means}
+
+
+def _mean(each: Floats, run: Run) -> dict[str, float] | None:
+    """Over homes or groups, and between what it lies; nothing, where none is published."""
+    if np.isinf(each).any():
+        return None
+    low, high = bootstrap(each, lambda some: float(some.mean()), run.draw(92))
+    return {"mean": round(float(each.mean()), 4), "low": round(low, 4), "high": round(high, 4)}
 
 
 def picture(run: Run, street: Street, rows: list[dict[str, Any]]) -> None:
@@ -82,9 +84,10 @@ def picture(run: Run, street: Street, rows: list[dict[str, Any]]) -> None:
             "One sum less another is a home",
             "Left: a day of one home, every quarter of an hour (grey), and what the difference of "
             "two published sums shows of it: with exact sums all of it, however many homes are in "
-            "them (red), with noise next to nothing (blue). Right: how often the best attacker is "
-            "right who says whether anybody was in on a day, against the error of the group's "
-            "quarter hours. To ask for many homes costs nothing, and hides nothing.",
+            "them (red), with noise next to nothing of its quarter hours (blue). Right: how often "
+            "the best attacker is right who says whether anybody was in on a day, against the "
+            "error of the group's quarter hours. Many homes make noise a smaller share of their "
+            "sum, and hide nothing by themselves.",
         )
 
 
@@ -108,8 +111,8 @@ def _costs(panel: Axes, rows: list[dict[str, Any]]) -> None:
         noise = row["name"].startswith("noise")
         marker = {6: "o", 16: "s", 101: "^", 1000: "D"}[row["homes"]]
         colour = plot.RELEASED if noise else plot.DANGER
-        error = max(100 * row["error"], BELOW)
-        panel.plot(error, 100 * row["away"], marker, color=colour, alpha=0.8)
+        error = max(100 * row["error"]["mean"], BELOW)
+        panel.plot(error, 100 * row["away"]["mean"], marker, color=colour, alpha=0.8)
     for marker, words in (("o", "6 homes"), ("s", "16"), ("^", "101"), ("D", "1,000")):
         panel.plot([], [], marker, color=plot.TRUE, label=words)
     panel.axhline(50, color=plot.INK, lw=0.8, ls=":")

@@ -16,6 +16,7 @@ from simulations.practice.rules import GRID, Noisy, Publish, Rule, Watts
 HALF_HOUR = 2
 """Quarter hours that make one."""
 DAY = 96
+WEEK = 7 * DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +33,18 @@ class Street:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What one sum less the other tells of homes, over many of them."""
+    """What one sum less the other tells, of each home of which both are published."""
 
     published: float
     """In which share of cases both sums are."""
-    half_hours: float
-    """By how much a half hour is off, in shares of the home's mean load."""
-    week: float
-    """The same for the mean of all days."""
-    away: float
+    half_hours: Floats
+    """By how much a half hour is off, in shares of the street's mean load."""
+    week: Floats
+    """The same for the mean of a week."""
+    away: Floats
     """How often the best attacker is right at most who says whether anybody was in on a day."""
-    error: float
-    """What it costs: by which share of its mean load the group's quarter hour is off."""
+    error: Floats
+    """What it costs: by which share of its mean load the quarter hour of each group is off."""
 
 
 def by_rule(rule: Rule, size: int, street: Street) -> Learned:
@@ -51,15 +52,15 @@ def by_rule(rule: Rule, size: int, street: Street) -> Learned:
     found = [_difference(rule.publish, street, home, size) for home in range(len(street.lived))]
     both = [home for home, one in enumerate(found) if one is not None]
     if not both:
-        return Learned(0.0, np.inf, np.inf, 0.5, 0.0)
-    off = np.array([found[home] for home in both]) - street.lived[both]
-    mean = street.lived[both].mean(axis=1)
+        never = np.array([np.inf])
+        return Learned(0.0, never, never, np.array([0.5]), never)
+    off = (np.array([found[home] for home in both]) - street.lived[both]) / street.lived.mean()
     told = [_seen(rule.publish, street, home, size) for home in both]
     return Learned(
         len(both) / len(found),
-        _half_hours(off, mean),
-        float((np.abs(off.mean(axis=1)) / mean).mean()),
-        float(np.mean([0.5 + one / 2 for one in told])),
+        _means(off, HALF_HOUR),
+        _means(off, WEEK),
+        np.array([0.5 + one / 2 for one in told]),
         _error(rule.publish, street, size),
     )
 
@@ -81,31 +82,33 @@ def _seen(publish: Publish, street: Street, home: int, size: int) -> float:
     return float((one != other).reshape(-1, DAY).any(axis=1).mean())
 
 
-def _error(publish: Publish, street: Street, size: int) -> float:
+def _error(publish: Publish, street: Street, size: int) -> Floats:
     sums = [street.lived[street.group(home, size)] for home in range(0, len(street.lived), size)]
     told = [(publish(one), one.sum(axis=0)) for one in sums]
     off = [np.abs(seen - true).mean() / true.mean() for seen, true in told if seen is not None]
-    return float(np.mean(off)) if off else 0.0
+    return np.array(off or [np.inf])
 
 
 def by_noise(noisy: Noisy, size: int, street: Street, draw: np.random.Generator) -> Learned:
     """What noise on both sums leaves, of which each is a draw of its own."""
     noise = noisy.noise(street.lived.shape, draw) - noisy.noise(street.lived.shape, draw)
-    mean = street.lived.mean(axis=1)
+    mean = street.lived.mean()
     moved = (street.lived - street.empty).reshape(-1, DAY)
-    told = [right(noisy.draws(day), float(GRID)) for day in moved]
+    told = np.array([right(noisy.draws(day), float(GRID)) for day in moved])
     return Learned(
         1.0,
-        _half_hours(noise, mean),
-        float((np.abs(noise.mean(axis=1)) / mean).mean()),
-        float(np.mean(told)),
-        noisy.error / (size * float(mean.mean())),
+        _means(noise / mean, HALF_HOUR),
+        _means(noise / mean, WEEK),
+        told.reshape(len(street.lived), -1).mean(axis=1),
+        np.array([noisy.error / (size * mean)]),
     )
 
 
-def _half_hours(off: Floats, mean: Floats) -> float:
-    halves = off.reshape(len(off), -1, HALF_HOUR).mean(axis=2)
-    return float((np.abs(halves).mean(axis=1) / mean).mean())
+def _means(off: Floats, quarters: int) -> Floats:
+    """By how much the mean of so many quarter hours is off, of each home."""
+    parts = off.reshape(len(off), -1, min(quarters, off.shape[1])).mean(axis=2)
+    means: Floats = np.abs(parts).mean(axis=1)
+    return means
 
 
 def moved_in(street: Street, size: int) -> float:

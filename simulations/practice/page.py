@@ -31,15 +31,17 @@ def page(command: str, results: dict[str, Any]) -> str:
     """Precondition: the results of a run, as its JSON holds them."""
     made = (
         f"Made by `{command}`: {results['homes']} simulated homes of {results['mean_watts']:.0f} W "
-        f"on average, {results['days']} days. Guessing whether anybody was in is right in 50 %; "
-        "what is said of noise is worked out from its law, and the attacker knows all else."
+        f"on average, {results['days']} days of July. Guessing whether anybody was in is right in "
+        "50 %; how often the attacker is right who sees noise is worked out from its law, for each "
+        "day of each home, and that attacker knows all else."
     )
     moved = ", ".join(
         f"{100 * off:.0f} % among {size} homes" for size, off in results["moved_in"].items()
     )
     behind = (
-        "Half hours and weeks are in shares of the home's own mean load. Where somebody moves in, "
-        "the sums of the days before and after tell their mean load, in half of all cases, to "
+        "Half hours and weeks are in shares of a home's mean load. All are means over homes or "
+        "groups, with 95 % intervals in brackets where these differ. Where somebody moves in, the "
+        "sums of two weeks before and after tell their mean load, in half of all cases, to "
         f"within {moved}: exact sums have no other protection than that others live on."
     )
     lines = [
@@ -60,16 +62,27 @@ def page(command: str, results: dict[str, Any]) -> str:
 
 def _row(row: dict[str, Any]) -> str:
     noise = row["name"].startswith("noise")
-    shares = ("published", "half_hours", "week", "away", "error")
     cells = (
         f"the sum with {row['name']}" if noise else row["meaning"],
         f"{row['homes']:,}",
-        *(_percent(row[name]) for name in shares),
+        _percent(row["published"]),
+        *(_sure(row[name]) for name in ("half_hours", "week", "away", "error")),
     )
     return f"| {' | '.join(cells)} |"
 
 
-def _percent(share: float | None) -> str:
-    if share is None:
+def _sure(found: dict[str, float] | None) -> str:
+    """A mean over homes, and its interval, where homes differ."""
+    if found is None:
         return "–"
-    return f"{100 * share:,.0f} %" if share >= 1 else f"{100 * share:.3g} %"
+    if found["low"] == found["high"]:
+        return _percent(found["mean"])
+    return f"{_percent(found['mean'])} ({_size(found['low'])} to {_size(found['high'])})"
+
+
+def _percent(share: float) -> str:
+    return f"{_size(share)} %"
+
+
+def _size(share: float) -> str:
+    return f"{100 * share:,.0f}" if share > 1 else f"{100 * share:.3g}"

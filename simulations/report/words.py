@@ -87,6 +87,9 @@ GLOSSARY = {
     "into one released number.",
     "Typical error": "By how many watts one released number is off on average, because of the "
     "noise that was added. Errors of different windows are independent, so they vanish in sums.",
+    "Share of a load": "Errors in percent are of the load of one street, the same for all "
+    "chapters, in the weeks of the year in which it draws least; and where no home is simulated, "
+    "of a home that draws what those of the street do on average.",
     "Guessing": "What somebody reaches who has seen nothing: one in 200 for 200 films. A setting "
     "protects where attacks do little better.",
     "Confidence": "Bands and brackets hold the true value in 95 of 100 experiments like this one. "

@@ -13,7 +13,7 @@ from simulations.uses.page import page
 from simulations.uses.picture import picture
 from simulations.uses.settings import Setting, settings
 from simulations.uses.street import Street, street
-from simulations.uses.tasks import TASKS
+from simulations.uses.tasks import TASKS, Number, untold
 from simulations.uses.told import SECRETS, Attacker
 
 
@@ -28,6 +28,7 @@ def simulate(run: Run) -> None:
         "homes": len(homes.watts),
         "mean_watts": round(float(homes.watts.mean()), 1),
         "homes_with_panels": len(homes.net),
+        "untold": untold(homes, run.draw(81)),
         "settings": rows,
         "secrets": [{"name": one.name, "chance": one.chance} for one in SECRETS],
         "tasks": [
@@ -57,14 +58,13 @@ def _row(
             for one in SECRETS
         },
         "used": {
-            one.name: {"number": _rounded(used[one.name]), "works": one.works(used[one.name])}
-            for one in TASKS
+            one.name: _found(used[one.name]) | {"works": one.works(used[one.name])} for one in TASKS
         },
     }
 
 
-def _rounded(number: float | None) -> float | None:
-    return None if number is None else round(number, 4)
+def _found(number: Number | None) -> dict[str, float | None]:
+    return {"number": None} if number is None else {**number.document()}
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ from decimal import Decimal
 from meteragent.config.presets import presets
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.units import duration, watts
-from simulations.home.policies import HOUR, MINUTE, all_presets, plain, preset
+from simulations.home.policies import HOUR, all_presets, plain, preset
+from simulations.home.street import DAYS, QUARTER
 from simulations.kit.product import ENOUGH, FOR_EVER
 from simulations.kit.traces import DAY
 
-QUARTER = 15 * MINUTE
-MONTH = 28 * DAY
+MONTH = DAYS * DAY
 """The shortest there is, in which one event weighs most."""
 LENGTHS = {
     QUARTER: "15 min",

@@ -11,19 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.home.house import Home
+from simulations.home import street as homes
+from simulations.home.street import QUARTER
 from simulations.kit.command import Run
 from simulations.kit.statistics import Floats
-from simulations.uses.settings import QUARTER, Setting
+from simulations.uses.settings import Setting
 
 Mask = NDArray[np.bool_]
-
-DAYS = 28
-FIRST = 3
-"""A Thursday in January; windows begin with it, whatever the calendar says."""
-SPRING = 101
-"""A Thursday in April, when panels have something to do."""
-HOMES, PANELS = 100, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +34,10 @@ class Street:
 
 def street(run: Run) -> Street:
     """A month of each home."""
-    homes, panels = (12, 4) if run.quick else (HOMES, PANELS)
-    lives, cars = [], []
-    for n in run.each(range(homes), "homes"):
-        home = Home.draw(run.seed, 500 + n, lacking=("pv",))
-        lives.append(home.live(DAYS, first=FIRST, interval=QUARTER).trace().watts)
-        cars.append(float("ev" in home.size))
-    net, sun = [], []
-    for n in run.each(range(panels), "homes with panels"):
-        life = Home.draw(run.seed, 400 + n, having=("pv",)).live(
-            DAYS, first=SPRING, interval=QUARTER
-        )
-        net.append(life.trace().watts)
-        sun.append(-life.power["pv"])
-    return Street(np.array(lives), np.array(cars), np.array(net), np.array(sun))
+    cars = np.array([float("ev" in home.size) for home in homes.street(run)])
+    lives = [homes.sunny_life(home) for home in run.each(homes.sunny(run), "homes with panels")]
+    net = np.array([life.trace().watts for life in lives])
+    return Street(homes.lived(run), cars, net, np.array([-life.power["pv"] for life in lives]))
 
 
 def windows(watts: Floats, setting: Setting) -> Floats:

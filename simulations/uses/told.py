@@ -16,6 +16,7 @@ from simulations.compare.equal import success
 from simulations.home.contests import usual
 from simulations.home.likelihood import Pair
 from simulations.home.policies import HOUR, preset
+from simulations.home.street import DAYS
 from simulations.home.yardstick import USUAL, Arena, absence, habit, whether
 from simulations.kit.command import Run
 from simulations.kit.statistics import Floats
@@ -23,7 +24,7 @@ from simulations.kit.traces import DAY
 from simulations.kit.yardstick import MORE, TIMES
 from simulations.tv.yardstick import TvContent
 from simulations.uses.settings import MONTH, Setting
-from simulations.uses.street import DAYS, within
+from simulations.uses.street import within
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ the presets and at other settings.
 
 import numpy as np
 
-from simulations.home.policies import MINUTE, plain
+from simulations.home.street import QUARTER
 from simulations.kit.command import Run, main
 from simulations.utility import energy, feeder, forecast, pictures
-from simulations.utility.street import Setting, homes, released
+from simulations.utility.street import Setting, asked, homes, released
 
 
 def simulate(run: Run) -> None:
@@ -25,8 +25,8 @@ def simulate(run: Run) -> None:
 
 
 def _duration(run: Run) -> None:
-    setting = Setting("15 min, 100 W", plain(15 * MINUTE, "0.01"))
-    seen, truth = released(homes(run, panels=False), setting, run, 900)
+    setting = Setting("15 min, 100 W", asked(QUARTER, "0.01"))
+    seen, truth = released(homes(run), setting, run, 900)
     value = np.array([one.values[:, 0] for one in seen])
     unbiased = np.array([one.unbiased[:, 0] for one in seen])
     curves = {

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from simulations.home.street import DAYS
 from simulations.kit.command import Run
 from simulations.kit.product import typical_error
 from simulations.kit.statistics import Floats, bootstrap
 from simulations.kit.traces import USUAL
-from simulations.utility.street import DAYS, Setting, homes, released, settings
+from simulations.utility.street import EXPORT, Setting, homes, released, settings, sunny
 
 DAY_RATE, NIGHT_RATE = 0.32, 0.20
 """Price of a kWh from 7 to 23 h, and otherwise."""
@@ -19,9 +20,9 @@ def study(run: Run) -> dict[str, Any]:
     """By setting, for homes without panels and with them."""
     found = {}
     for panels in (False, True):
-        traces = homes(run, panels=panels)
+        traces = sunny(run) if panels else homes(run)
         for place, setting in enumerate(
-            run.each(settings(-6000 if panels else 0), "energy and bills")
+            run.each(settings(EXPORT if panels else 0), "energy and bills")
         ):
             words = setting.words + (", with panels" if panels else "")
             seen, truth = released(traces, setting, run, 100 * panels + place)

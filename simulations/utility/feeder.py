@@ -1,7 +1,7 @@
 """Sums over many homes against the true load of their feeder.
 
-A hundred homes are simulated; larger feeders hold them several times over, as meters of other
-names, whose noise is independent. So the error is that of so many different homes.
+The homes are those of the street, each on every day of its four weeks; feeders of more homes than
+these hold them again, as meters of other names, whose noise is independent.
 """
 
 from typing import Any
@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from meteragent.privacy.entropy import NoiseKey
-from simulations.home.house import Home
-from simulations.home.policies import HOUR, MINUTE, all_presets, plain
+from simulations.home import street
+from simulations.home.house import BEGIN
+from simulations.home.policies import HOUR, all_presets
+from simulations.home.street import QUARTER
 from simulations.kit.command import Run
 from simulations.kit.product import release
 from simulations.kit.statistics import Floats, bootstrap
-from simulations.kit.traces import Trace
-from simulations.utility.street import Setting
+from simulations.kit.traces import DAY, Trace
+from simulations.utility.street import Setting, asked
 
 SIZES = (1, 10, 100, 1000, 10_000)
-DIFFERENT = 100
-QUARTER = 15 * MINUTE
 AGAIN = 10
 """Times that a day of one window is released, under as many keys."""
 
@@ -28,10 +28,10 @@ def settings() -> list[Setting]:
     """The presets whose windows are days or parts of one, and plain averages."""
     named = {f"preset {name}": preset for name, preset in all_presets(interval="15m").items()}
     plainly = {
-        "15 min, 10 W": plain(QUARTER, "0.1", interval=QUARTER),
-        "15 min, 100 W": plain(QUARTER, "0.01", interval=QUARTER),
-        "1 h, 1 kW": plain(HOUR, "0.001", interval=QUARTER),
-        "24 h, 1 kW": plain(24 * HOUR, "0.001", interval=QUARTER),
+        "15 min, 10 W": asked(QUARTER, "0.1"),
+        "15 min, 100 W": asked(QUARTER, "0.01"),
+        "1 h, 1 kW": asked(HOUR, "0.001"),
+        "24 h, 1 kW": asked(24 * HOUR, "0.001"),
     }
     return [
         Setting(words, policy)
@@ -43,15 +43,10 @@ def settings() -> list[Setting]:
 def study(run: Run) -> dict[str, Any]:
     """The relative error of a feeder's load, by setting and number of homes."""
     sizes = SIZES[:3] if run.quick else SIZES
-    different = 20 if run.quick else DIFFERENT
-    days = [
-        Home.draw(run.seed, 500 + n, lacking=("pv",)).live(1, first=2, interval=MINUTE).trace()
-        for n in range(different)
-    ]
-    pool = [day.coarser(QUARTER) for day in days]
+    days = street.lived(run).reshape(-1, DAY // QUARTER)
+    order = run.draw(62).permutation(len(days))
     traces = [
-        Trace(f"meter-{n}", pool[n % different].begin, QUARTER, pool[n % different].watts)
-        for n in range(max(sizes))
+        Trace(f"meter-{n}", BEGIN, QUARTER, days[order[n % len(days)]]) for n in range(max(sizes))
     ]
     return {
         setting.words: _errors(run, place, setting, traces, sizes)

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from simulations.home.policies import HOUR, MINUTE, plain
+from simulations.home.policies import HOUR
+from simulations.home.street import DAYS, QUARTER
 from simulations.kit.command import Run
 from simulations.kit.statistics import Floats, bootstrap
-from simulations.utility.street import DAYS, Setting, homes, released
+from simulations.utility.street import Setting, asked, homes, released
 
 LAGS = (24, 25, 48, 168)
 """Hours back that the model looks at."""
@@ -19,16 +20,16 @@ RIDGE = 0.3
 def settings() -> list[Setting]:
     """Windows of an hour or less: longer ones say nothing about hours."""
     return [
-        Setting("15 min, 10 W", plain(15 * MINUTE, "0.1")),
-        Setting("15 min, 100 W", plain(15 * MINUTE, "0.01")),
-        Setting("1 h, 100 W", plain(HOUR, "0.01")),
-        Setting("1 h, 1 kW", plain(HOUR, "0.001")),
+        Setting("15 min, 10 W", asked(QUARTER, "0.1")),
+        Setting("15 min, 100 W", asked(QUARTER, "0.01")),
+        Setting("1 h, 100 W", asked(HOUR, "0.01")),
+        Setting("1 h, 1 kW", asked(HOUR, "0.001")),
     ]
 
 
 def study(run: Run) -> dict[str, Any]:
     """Mean error of each hour of the last week, for one home and for all together."""
-    traces, found = homes(run, panels=False), {}
+    traces, found = homes(run), {}
     for place, setting in enumerate(run.each(settings(), "forecasts")):
         seen, truth = released(traces, setting, run, 500 + place)
         per_hour = HOUR // setting.policy.size
@@ -51,13 +52,12 @@ def _hours(watts: Floats, per_hour: int) -> Floats:
 
 def _compared(load: Floats, known: Floats, draw: np.random.Generator) -> dict[str, Any]:
     """Both models' errors, in watts; `usual` forecasts the mean of each hour of the day."""
-    usual = np.array([_usual(one) for one in load])
     errors = {
         "trained on the truth": np.array([forecast(one, one) for one in load]),
         "trained on releases": np.array(
             [forecast(one, one_load) for one, one_load in zip(known, load, strict=True)]
         ),
-        "the usual day": usual,
+        "the usual day": np.array([usual(one) for one in load]),
     }
     found = {}
     for name, off in errors.items():
@@ -101,7 +101,7 @@ def _features(known: Floats) -> Floats:
     return features
 
 
-def _usual(load: Floats) -> Floats:
+def usual(load: Floats) -> Floats:
     """What the mean of each hour of the day, from the truth, is off by."""
     former = load[:-TEST].reshape(-1, 24).mean(axis=0)
     off: Floats = np.abs(np.resize(former, TEST) - load[-TEST:])

@@ -94,9 +94,8 @@ def feeders(run: Run, found: Mapping[str, Any]) -> None:
         "A feeder's load, from sums over homes",
         "The error of the sum of all homes' releases in one window, against the true load. Solid: "
         "from `unbiased`, which falls with the root of the number of homes; dotted: from `value`, "
-        "whose bias stays. Bands: 95 % bootstrap intervals; dashed: 1 %. A hundred homes are "
-        "simulated; larger feeders hold them several times over, with independent noise: what is "
-        "left at 10,000 homes of 15 min, 10 W is the rounding of readings to 10 W that they share.",
+        "whose bias stays. Bands: 95 % bootstrap intervals; dashed: 1 %. The homes are those of a "
+        "street on 28 days; feeders of more than these hold some twice, with independent noise.",
     )
 
 

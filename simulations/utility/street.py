@@ -6,15 +6,15 @@ import numpy as np
 
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.policy import Policy
-from simulations.home.house import Home
-from simulations.home.policies import HOUR, MINUTE, all_presets, plain
+from simulations.home import street
+from simulations.home.house import BEGIN
+from simulations.home.policies import HOUR, all_presets, plain
+from simulations.home.street import QUARTER
 from simulations.kit.command import Run
 from simulations.kit.product import Released, release
 from simulations.kit.statistics import Floats
-from simulations.kit.traces import Trace
+from simulations.kit.traces import DAY, Trace
 
-FIRST, DAYS = 3, 28
-"""Four weeks from a Thursday on, on which weeks begin where windows are weeks: a month."""
 EXPORT = -6000
 """Watts down to which a home with panels may feed back."""
 
@@ -33,27 +33,36 @@ class Setting:
 
 
 def settings(minimum: int = 0) -> list[Setting]:
-    """The presets, with readings of a minute, and plain averages for comparison."""
-    low = {"minimum": f"{minimum}W", "interval": "1m"}
+    """The presets, with readings of a quarter of an hour, and plain averages for comparison."""
+    low = {"minimum": f"{minimum}W", "interval": "15m"}
     some = [
-        ("15 min, 10 W", plain(15 * MINUTE, "0.1", minimum=minimum)),
-        ("15 min, 100 W", plain(15 * MINUTE, "0.01", minimum=minimum)),
-        ("1 h, 100 W", plain(HOUR, "0.01", minimum=minimum)),
+        ("15 min, 10 W", asked(QUARTER, "0.1", minimum)),
+        ("15 min, 100 W", asked(QUARTER, "0.01", minimum)),
+        ("1 h, 100 W", asked(HOUR, "0.01", minimum)),
     ]
     named = [(f"preset {name}", policy) for name, policy in all_presets(**low).items()]
     return [Setting(words, policy) for words, policy in [*named, *some]]
 
 
-def homes(run: Run, *, panels: bool) -> list[Trace]:
-    """A month of each of some homes."""
-    many = 4 if run.quick else 24
-    having, lacking = (("pv",), ()) if panels else ((), ("pv",))
-    return [
-        Home.draw(run.seed, 400 + n, having=having, lacking=lacking)
-        .live(DAYS, first=FIRST, interval=MINUTE)
-        .trace()
-        for n in range(many)
-    ]
+def asked(window: int, epsilon: str, minimum: int = 0) -> Policy:
+    """Plain averages."""
+    return plain(window, epsilon, interval=QUARTER, minimum=minimum)
+
+
+def homes(run: Run) -> list[Trace]:
+    """A month of each home of the street."""
+    return _traces(street.lived(run), street.JULY)
+
+
+def sunny(run: Run) -> list[Trace]:
+    """The same of those with panels."""
+    lives = [street.sunny_life(home) for home in run.each(street.sunny(run), "homes with panels")]
+    return _traces(np.array([life.trace().watts for life in lives]), street.APRIL)
+
+
+def _traces(watts: Floats, first: int) -> list[Trace]:
+    begin = BEGIN + first * DAY
+    return [Trace(f"home-{n}", begin, QUARTER, its) for n, its in enumerate(watts)]
 
 
 def released(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meteragent.errors import InvalidSetting
-from meteragent.formats.framing import LONGEST_PATH, framed, number_of, path_of
+from meteragent.formats.framing import LONGEST_PATH, Frame, framed, path_of
 from meteragent.formats.json_one import BadRecord
 from meteragent.formats.lines import decoder_of
 from meteragent.formats.mapping import Mapping
@@ -51,7 +51,7 @@ def reasons(readings: Readings) -> list[tuple[int, str]]:
 
 @given(st.integers(0, 2**32 - 1), st.binary(max_size=20))
 def test_what_is_framed_says_its_schema(number: int, body: bytes) -> None:
-    assert number_of(framed(number, body)) == number
+    assert Frame().number_of(framed(number, body)) == number
     assert framed(number, body)[5:] == body
 
 
@@ -142,7 +142,9 @@ def test_records_of_unknown_schemas_are_rejected_where_that_is_known() -> None:
         ("protobuf", avro(READING)),
         ("avro", avro("string")),
         ("avro", Schema("AVRO", "{")),
-        ("protobuf", Schema("PROTOBUF", 'syntax = "proto3"; message R {}')),
+        ("protobuf", Schema("PROTOBUF", 'syntax = "proto3"; message R {')),
+        ("json-schema", Schema("JSON", "{")),
+        ("json-schema", Schema("JSON", '{"type": 7}')),
         ("protobuf", Schema("PROTOBUF", "")),
     ],
 )
@@ -230,7 +232,8 @@ def test_files_are_not_written_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "module"), [("avro", "avro_readings"), ("protobuf", "protobuf")]
+    ("written", "module"),
+    [("avro", "avro_readings"), ("protobuf", "protobuf"), ("json-schema", "json_schema")],
 )
 def test_what_reads_them_is_asked_for_where_it_is_missing(
     written: str, module: str, monkeypatch: pytest.MonkeyPatch

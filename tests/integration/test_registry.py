@@ -8,8 +8,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -41,7 +44,7 @@ from tests.integration.test_same_as_files import (
     through_kafka,
 )
 from tests.integration.test_topics import alter
-from tests.registry.server import Registry, registry
+from tests.registry.server import GLOBAL, Registry, registry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -214,6 +217,35 @@ def test_what_others_serializers_write_is_released_as_json_is(
     assert read == expected
 
 
+def test_schemas_that_headers_name_are_read_by_apicurios_own_interface(
+    kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = good(6, gaps=True)[:200]
+
+    async def send(config: Config, partitions: int, lines: list[bytes]) -> None:
+        write = await asyncio.to_thread(in_avro, client)
+        brokers = [*config.kafka.bootstrap_servers]
+        async with AIOKafkaProducer(bootstrap_servers=brokers, acks="all") as producer:
+            for line in lines:
+                message = await asyncio.to_thread(write, config.kafka.input, json.loads(line))
+                number = GLOBAL + int.from_bytes(message[1:5])
+                headers = [("apicurio.value.globalId", number.to_bytes(8))]
+                at = partition_of(line, partitions)
+                await producer.send(config.kafka.input, message[5:], partition=at, headers=headers)
+            await producer.flush()
+
+    with registry(under="/apis/registry/v3") as server:
+        more = 'framing = "apicurio-headers"\nids = "global"'
+        where = place(kafka, server.url, tmp_path, written="avro", name="headers", more=more)
+        expected = from_files(where, lines)
+        count = sum(map(len, expected.values()))
+        with SchemaRegistryClient({"url": server.url.removesuffix(server.under)}) as client:
+            read = asyncio.run(through_kafka(where.config, 2, lines, count, send=send))
+        assert read == expected
+        assert "/apis/registry/v3/ids/globalIds/" in " ".join(server.behaviour.asked)
+
+
 def test_releases_in_avro_are_read_by_others_deserializer(
     kafka: str,
     server: Registry,
@@ -349,6 +381,140 @@ def test_a_registry_that_dies_again_and_again_loses_nothing(
     }
 
 
+async def rejected(kafka: str, where: Place) -> list[dict[str, Any]]:
+    """All that is said of rejects."""
+    async with watching(kafka) as (consumer, _):
+        sources = [
+            TopicPartition(where.config.kafka.rejected, at) for at in range(where.partitions)
+        ]
+        consumer.assign(sources)
+        await consumer.seek_to_beginning(*sources)
+        ends = await consumer.end_offsets(sources)
+        found = []
+        while [s for s in sources if await consumer.position(s) < ends[s]]:
+            for records in (await consumer.getmany(timeout_ms=200)).values():
+                found += [json.loads(record.value) for record in records]
+        return found
+
+
+@dataclass
+class UnderLoad:
+    """A backlog, a registry that dies and comes back, and an agent that reads meanwhile.
+
+    All was sent before: an agent that has read everything lets the clock close windows, and what
+    is sent then is late.
+    """
+
+    where: Place
+    server: Registry
+    messages: list[tuple[bytes, int]]
+    rng: Random
+    heard: Heard = field(default_factory=Heard)
+
+    async def disturb(self) -> None:
+        """The registry dies once it was asked, and comes back once somebody has waited for it."""
+        asked = self.server.behaviour.asked
+        while True:
+            self.server.kill()
+            await until(grown(lambda: len(self.heard.of(SchemasAwaited)), or_else=_never))
+            await asyncio.sleep(self.rng.uniform(0, 0.1))
+            self.server.start()
+            await until(grown(lambda: len(asked), or_else=_never))
+
+    async def play(self, *, agents: int) -> None:
+        """Until all was taken in; by several agents, one after the other."""
+        config = self.where.config
+        await put(config, self.messages)
+        disturbing = asyncio.create_task(self.disturb())
+        for left in range(agents - 1, -1, -1):
+            agent = Agent(config, config.agent.noise_key(), self.heard)
+            running = asyncio.create_task(agent.run())
+            if left:
+                await asyncio.sleep(self.rng.uniform(0.5, 2.0))
+            else:
+                await until(partial(_has_read_all, agent))
+            agent.stop()
+            await running
+        disturbing.cancel()
+
+
+def _never() -> bool:
+    return False
+
+
+def _has_read_all(agent: Agent) -> bool:
+    lags = agent.lags()
+    return agent.ready and bool(lags) and not any(lags.values())
+
+
+def under_load(
+    kafka: str, server: Registry, client: SchemaRegistryClient, directory: Path, seed: int,
+    unknown: str,
+) -> None:  # fmt: skip
+    """Fails unless every record is taken in once, or rejected once as of an unknown schema."""
+    where = place(
+        kafka, server.url, directory, written="avro", name=f"load-{unknown}-{seed}",
+        more=f'cache = 3\nunknown = "{unknown}"',
+    )  # fmt: skip
+    lines = [line for line in good(seed, gaps=False) if b"values" not in line]
+    messages = evolving(client, where.topic, lines, KINDS)
+    load = UnderLoad(where, server, messages, Random(seed))
+    asyncio.run(load.play(agents=3 if unknown == "wait" else 1))
+    told = asyncio.run(rejected(kafka, where))
+    without = [(one["partition"], one["offset"]) for one in told if one["reason"] != "no_policy"]
+    assert {one["reason"] for one in told} <= {"no_policy", "unknown_schema"}
+    assert len(without) == len({*without})
+    assert bool(without) == (unknown == "reject")
+    seen, taken = Counter[int](), []
+    for line, (_, partition) in zip(lines, messages, strict=True):
+        if (partition, seen[partition]) not in without:
+            taken.append(line)
+        seen[partition] += 1
+    expected = from_files(where, taken)
+    count = sum(map(len, expected.values()))
+    assert count > 50
+
+    async def nothing_more(*_: object) -> None:
+        """All of it was sent."""
+
+    assert asyncio.run(through_kafka(where.config, 2, lines, count, send=nothing_more)) == expected
+    assert not load.heard.of(PartitionFailed)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(schemas, "UNKNOWN_SECONDS", 0.1)
+    monkeypatch.setattr(schemas, "FIRST_RETRY_SECONDS", 0.02)
+
+
+@pytest.mark.parametrize("unknown", ["wait", "reject"])
+@pytest.mark.usefixtures("impatient")
+def test_a_registry_that_dies_under_load_loses_nothing_and_nothing_comes_twice(
+    kafka: str, server: Registry, client: SchemaRegistryClient, unknown: str, tmp_path: Path
+) -> None:
+    under_load(kafka, server, client, tmp_path, 5, unknown)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("unknown", ["wait", "reject"])
+@pytest.mark.usefixtures("impatient")
+def test_a_registry_that_dies_under_load_often(
+    kafka: str,
+    server: Registry,
+    client: SchemaRegistryClient,
+    unknown: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for seed in range(6, 26):
+        directory = tmp_path / str(seed)
+        directory.mkdir()
+        monkeypatch.chdir(directory)
+        under_load(kafka, server, client, directory, seed, unknown)
+
+
 def test_records_of_unknown_schemas_are_rejected_where_that_is_set(
     kafka: str,
     server: Registry,
@@ -387,16 +553,7 @@ def test_records_of_unknown_schemas_are_rejected_where_that_is_set(
         await until(lambda: taken() == 54 + len(messages) - 50)
         agent.stop()
         await running
-        async with watching(kafka) as (consumer, _):
-            source = TopicPartition(where.config.kafka.rejected, 0)
-            consumer.assign([source])
-            await consumer.seek_to_beginning(source)
-            end = (await consumer.end_offsets([source]))[source]
-            found = []
-            while await consumer.position(source) < end:
-                for records in (await consumer.getmany(timeout_ms=200)).values():
-                    found += [json.loads(record.value) for record in records]
-            return found
+        return await rejected(kafka, where)
 
     told = [(one["offset"], one["reason"]) for one in asyncio.run(scenario())]
     found = [one for one in told if one[1] != "no_policy"]

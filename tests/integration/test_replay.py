@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from aiokafka import AIOKafkaConsumer
@@ -20,6 +23,9 @@ from meteragent.watch.events import BatchTaken
 from simulations.tv import replay
 from tests.files.given import write_key
 from tests.integration.test_same_as_files import configured
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 pytestmark = pytest.mark.integration
 
@@ -80,48 +86,84 @@ delay = "9d"
 DAY_OF_FILMS = ["--homes", "4", "--hours", "24"]
 
 
+PATIENCE = 300
+"""Seconds in which an agent that has readings to take takes one, however busy the machine is."""
+
+
+@dataclass
+class Watching:
+    """What an agent tells of what it took."""
+
+    taken: list[BatchTaken] = field(default_factory=list)
+
+    def hear(self, event: object) -> None:
+        if isinstance(event, BatchTaken):
+            self.taken.append(event)
+
+    @property
+    def accepted(self) -> int:
+        return sum(batch.accepted for batch in self.taken)
+
+    async def next_of(self, consumer: AIOKafkaConsumer) -> bytes:
+        """One more release, waited for as long as readings are taken."""
+        asked, before = asyncio.ensure_future(consumer.getone()), -1
+        while not (await asyncio.wait([asked], timeout=PATIENCE))[0]:
+            assert self.accepted > before, f"it stands still, after {before} readings"
+            before = self.accepted
+        return asked.result().value or b""
+
+
 async def played_to_an_agent(config: Config, played: list[str]) -> tuple[list[bytes], list[bytes]]:
     """What was read and what was released, while an agent runs from the first reading on.
 
     It ends when every window is released that `sanitize` releases, and says what was late.
     """
-    taken: list[BatchTaken] = []
-    told = Agent(config, config.agent.noise_key(), lambda e: _keep(e, taken))
-    running = asyncio.create_task(told.run())
+    watching = Watching()
+    agent = Agent(config, config.agent.noise_key(), watching.hear)
+    running = asyncio.create_task(agent.run())
     try:
         arguments = ["--to", "agent", *played, "--speed", "600", "-c", "agent.toml"]
         assert await asyncio.to_thread(replay.main, arguments) == 0
-        read = await all_of(config, config.kafka.input, 0)
+        read = await played_into(config)
         files = await asyncio.to_thread(through_sanitize, read)
-        released = await all_of(config, config.kafka.output, len(files))
+        released = await released_by(config, watching, len(files))
     finally:
-        told.stop()
+        agent.stop()
         await running
-    assert sum(batch.accepted for batch in taken) == len(read)
-    assert sum(batch.late + batch.duplicate for batch in taken) == 0
-    assert not any(batch.rejects for batch in taken)
+    assert watching.accepted == len(read)
+    assert sum(batch.late + batch.duplicate for batch in watching.taken) == 0
+    assert not any(batch.rejects for batch in watching.taken)
     return files, released
 
 
-def _keep(event: object, taken: list[BatchTaken]) -> None:
-    if isinstance(event, BatchTaken):
-        taken.append(event)
-
-
-async def all_of(config: Config, topic: str, least: int) -> list[bytes]:
-    """What a topic holds, once that is as much as is expected."""
+@asynccontextmanager
+async def reading(config: Config, topic: str) -> AsyncIterator[AIOKafkaConsumer]:
     consumer = AIOKafkaConsumer(
         topic,
         bootstrap_servers=list(config.kafka.bootstrap_servers),
         isolation_level="read_committed",
         auto_offset_reset="earliest",
     )
-    found: list[bytes] = []
     async with consumer:
-        while len(found) < least or not found:
-            found.append((await asyncio.wait_for(consumer.getone(), 60)).value or b"")
+        yield consumer
+
+
+async def played_into(config: Config) -> list[bytes]:
+    """All that the input holds, up to its end."""
+    found: list[bytes] = []
+    async with reading(config, config.kafka.input) as consumer:
+        ends = await consumer.end_offsets(consumer.assignment())
+        while len(found) < sum(ends.values()):
+            found.append((await consumer.getone()).value or b"")
+    return found
+
+
+async def released_by(config: Config, watching: Watching, count: int) -> list[bytes]:
+    """So many releases, and what comes besides."""
+    async with reading(config, config.kafka.output) as consumer:
+        found = [await watching.next_of(consumer) for _ in range(count)]
         while batches := await consumer.getmany(timeout_ms=2000):
-            found += [record.value or b"" for records in batches.values() for record in records]
+            found += [record.value or b"" for some in batches.values() for record in some]
     return found
 
 
@@ -141,7 +183,7 @@ def through_sanitize(read: list[bytes]) -> list[bytes]:
         pytest.param(
             ["--traces", folder] if (folder := os.environ.get("TRACES", "")) else DAY_OF_FILMS,
             id="a-day",
-            marks=pytest.mark.slow,
+            marks=[pytest.mark.slow, pytest.mark.timeout(3600)],
         ),
     ],
 )

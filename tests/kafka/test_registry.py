@@ -16,8 +16,8 @@ from meteragent.errors import MeterAgentError, RegistryRefused, RegistryUnreacha
 from meteragent.formats.mapping import Mapping
 from meteragent.formats.messages import message_decoder
 from meteragent.formats.registered import RegisteredDecoder, Schema, SchemasLacking
+from meteragent.kafka import asked, schemas
 from meteragent.kafka import registry as asking
-from meteragent.kafka import schemas
 from meteragent.kafka.registry import RegistryClient
 from meteragent.kafka.schemas import Schemas, Wanted
 from meteragent.watch.events import Occurrence, SchemasAwaited
@@ -120,7 +120,7 @@ def test_references_are_followed_so_deep_and_no_deeper(server: Registry, long: i
         (200, b"{}", RegistryRefused, "not as a registry's"),
         (200, b'{"schema":1}', RegistryRefused, "not as a registry's"),
         (200, b'{"schema":"x","schemaType":7}', RegistryRefused, "not as a registry's"),
-        (200, b" " * (asking.MOST_BYTES + 9), RegistryRefused, "not as a registry's"),
+        (200, b" " * (asked.MOST_BYTES + 9), RegistryRefused, "not as a registry's"),
         (302, b"", RegistryRefused, "it answers 302"),
         (404, b"not here", RegistryRefused, "it answers 404"),
         (403, b"", RegistryRefused, "the login was refused"),

@@ -1,7 +1,8 @@
-"""A small schema registry, after the published REST interface of Confluent's.
+"""A small schema registry, after the published REST interfaces of Confluent's and Apicurio's.
 
 What it keeps lives in a `Store`, so that a server may die and another one go on with it. Judged by
-others' clients: those of confluent-kafka register with it, and read from it.
+others' clients: those of confluent-kafka register with it, and read from it; those of Apicurio
+register with it. Its global ids are the content ids and `GLOBAL` more.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 Answer = tuple[int, Any]
 NO_SUBJECT, NO_VERSION, NO_SCHEMA = 40401, 40402, 40403
+GLOBAL = 2**33
+APICURIO = ("apis", "registry")
 
 
 @dataclass
@@ -98,8 +101,13 @@ class _Handler(BaseHTTPRequestHandler):
         self._handle(None)
 
     def do_POST(self) -> None:
-        length = int(self.headers.get("Content-Length", 0))
-        self._handle(json.loads(self.rfile.read(length)))
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path.startswith("/apis/registry/"):
+            kind = self.headers.get("X-Registry-ArtifactType")
+            name = self.headers.get("X-Registry-ArtifactId")
+            self._handle({"schema": body.decode(), "schemaType": kind, "name": name})
+        else:
+            self._handle(json.loads(body))
 
     def _handle(self, body: dict[str, Any] | None) -> None:
         how = self.behaviour
@@ -117,7 +125,11 @@ class _Handler(BaseHTTPRequestHandler):
         if how.status is not None or how.body is not None:
             self._send(how.status or 200, how.body or b"{}")
             return
-        self._answer(*self._found([*map(unquote, urlsplit(self.path).path.split("/")[1:])], body))
+        path = [*map(unquote, urlsplit(self.path).path.split("/")[1:])]
+        if (*path[:2],) == APICURIO:
+            self._say(*self._in_apicurio(path[3:], body))
+        else:
+            self._answer(*self._found(path, body))
 
     def _found(self, path: list[str], body: dict[str, Any] | None) -> Answer:
         match path:
@@ -134,6 +146,44 @@ class _Handler(BaseHTTPRequestHandler):
                 return _none(NO_SCHEMA) if known is None else (200, _told(known))
             case _:
                 return 404, {"message": "no such path"}
+
+    def _in_apicurio(self, path: list[str], body: dict[str, Any] | None) -> tuple[int, Any]:
+        """The same of Apicurio's own interface; texts are schemas."""
+        store = self.store
+        match path:
+            case ["search", "artifacts"]:
+                return 200, {"count": len(store.subjects), "artifacts": []}
+            case ["groups", _, "artifacts"] if body is not None:
+                number = store.register(body["name"], body)
+                versions = len(store.subjects[body["name"]])
+                ids = {"globalId": number + GLOBAL, "contentId": number, "version": str(versions)}
+                return 200, {"id": body["name"], "name": "x", "type": body["schemaType"], **ids}
+            case ["ids", kind, number, *rest]:
+                first = GLOBAL if kind == "globalIds" else 0
+                return self._schema(store.schemas.get(int(number) - first), rest)
+            case ["groups", "default", "artifacts", name, "versions", version, *rest]:
+                numbers = store.subjects.get(name, [])
+                known = int(version) <= len(numbers)
+                schema = store.schemas[numbers[int(version) - 1]] if known else None
+                return self._schema(schema, [] if rest == ["content"] else rest)
+            case _:
+                return 404, {"message": "no such path"}
+
+    def _schema(self, schema: dict[str, Any] | None, rest: list[str]) -> tuple[int, Any]:
+        """What it says, or what it refers to."""
+        if schema is None:
+            return 404, {"error_code": 404, "name": "ArtifactNotFoundException"}
+        if rest != ["references"]:
+            return 200, schema["schema"]
+        return 200, [
+            {"groupId": None, "artifactId": r["subject"], "version": str(r["version"]),
+             "name": r["name"]}
+            for r in schema["references"]
+        ]  # fmt: skip
+
+    def _say(self, status: int, document: Any) -> None:  # noqa: ANN401 - JSON, or a schema
+        text = document if isinstance(document, str) else json.dumps(document)
+        self._send(status, text.encode())
 
     def _answer(self, status: int, document: object) -> None:
         self._send(status, json.dumps(document).encode())
@@ -179,11 +229,13 @@ class Registry:
     authority: Path | None = None
     """Of clients' certificates, if it asks for them."""
     port: int = 0
+    under: str = ""
+    """What comes before the paths of its interface, and says which one it is."""
     _server: _Server | None = None
 
     @property
     def url(self) -> str:
-        return f"http{'s' if self.certificate else ''}://127.0.0.1:{self.port}"
+        return f"http{'s' if self.certificate else ''}://127.0.0.1:{self.port}{self.under}"
 
     def start(self) -> None:
         handler = type("Handler", (_Handler,), {"store": self.store, "behaviour": self.behaviour})

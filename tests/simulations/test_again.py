@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from simulations import again
 from simulations.kit.command import RESULTS
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_every_kept_result_with_pictures_names_its_command() -> None:
@@ -68,5 +66,8 @@ def test_a_result_is_made_again_to_the_last_byte(
     assert "DIFFERS: feeder-errors.png, feeder.json" in capsys.readouterr().out
     for file in (out / "feeder").iterdir():
         (kept / file.name).write_bytes(file.read_bytes())
-    assert again.main(["--out", str(tmp_path / "twice"), "--results", str(kept)]) == 0
+    twice = ["--out", str(tmp_path / "twice"), "--results", str(kept)]
+    assert again.main([*twice, "--only", "feeder", "--at-once", "1"]) == 0
     assert "the same" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="no result is kept of: fedeer"):
+        again.main([*twice, "--only", "fedeer"])

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.privacy.group import GroupPolicy
 from simulations.claims import feeders as groups
 from simulations.claims import tried as trials
-from simulations.claims.agreement import TOGETHER, Tried, divergence
-from simulations.claims.contests import QUARTER, by_quarters, contests
+from simulations.claims.agreement import TOGETHER, Tried, between, divergence
+from simulations.claims.contests import QUARTER, Contests, by_quarters, contests
 from simulations.claims.feeders import Feeder, feeders, tried_in_feeder
 from simulations.claims.fresh import fresh
 from simulations.claims.page import page
@@ -22,6 +23,7 @@ from simulations.claims.tried import FEBRUARY, begun, placed, policies, tried, t
 from simulations.feeder.releases import of_groups
 from simulations.home.likelihood import Judged, Pair, answers, tell_apart
 from simulations.kit.command import RESULTS, SEED, Run
+from simulations.kit.exact import told_apart
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,6 +144,51 @@ def test_a_false_alarm_is_as_rare_as_is_said() -> None:
     assert 0 < law[rejected].sum() <= TOGETHER / contests
     assert Tried("", "", told, exact=False, hits=0, trials=many).agrees(contests)
     assert not Tried("", "", told, exact=True, hits=0, trials=many).agrees(contests)
+
+
+@pytest.mark.parametrize("told", [0.0167, 0.5, 0.54, 0.977, 1.0])
+def test_what_agrees_lies_between_two_shares(told: float) -> None:
+    many, contests = 2400, 48
+    low, high = between(told, many, contests)
+    for hits in range(many + 1):
+        one = Tried("", "", told, exact=True, hits=hits, trials=many)
+        assert one.agrees(contests) == (low <= hits / many <= high)
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> Contests:
+    """As they are kept."""
+    return contests(replace(run(tmp_path_factory.mktemp("claims")), quick=False))
+
+
+@pytest.mark.parametrize("name", [*policies(), *feeders()])
+def test_half_of_the_noise_would_be_noticed(name: str, every: Contests) -> None:
+    """By as many trials as are kept, of a program that draws half of what its preset says."""
+    kept = KEPT["results"]["tried"]
+    policy = policies().get(name) or feeders()[name]
+    asked = replace(policy.questions[0], nano=2 * policy.questions[0].nano)
+    leaky = replace(policy, questions=(asked,))
+
+    def noticed(one: dict[str, Any]) -> bool:
+        low, high = between(one["told"], one["trials"], len(kept))
+        told = worked_out(every, one["contest"], leaky)
+        spread = 4 * math.sqrt(told * (1 - told) / one["trials"])
+        return not low - spread <= told <= high + spread
+
+    assert any(noticed(o) for o in kept if o["preset"] == name and "away" in o["contest"])
+
+
+def worked_out(every: Contests, contest: str, policy: Policy | GroupPolicy) -> float:
+    told = []
+    for pair in every.pairs[contest]:
+        if isinstance(policy, GroupPolicy):
+            versions = np.array([pair.having.watts, pair.lacking.watts])
+            one, other = Feeder(policy, versions[:0]).answers(versions)[..., np.newaxis]
+        else:
+            whole = placed(pair, policy, FEBRUARY)
+            one, other = answers(whole.having, policy), answers(whole.lacking, policy)
+        told.append(told_apart(one, other, policy))
+    return float(np.mean(told))
 
 
 def test_what_never_happens_may_not_be_seen() -> None:

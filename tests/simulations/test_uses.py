@@ -11,14 +11,16 @@ import pytest
 from meteragent.config.presets import presets
 from meteragent.privacy.entropy import NoiseKey
 from simulations.home.policies import plain
+from simulations.home.street import HOMES as HOMES_OF_ALL
+from simulations.home.street import QUARTER
 from simulations.kit.command import RESULTS, SEED, Run
 from simulations.kit.product import release
-from simulations.kit.traces import DAY, Trace
+from simulations.kit.traces import DAY, USUAL, Trace
 from simulations.uses import __main__ as uses
 from simulations.uses.page import page
-from simulations.uses.settings import MONTH, QUARTER, Setting, settings
+from simulations.uses.settings import MONTH, Setting, settings
 from simulations.uses.street import Street, deviation, noise, windows, within
-from simulations.uses.tasks import TASKS
+from simulations.uses.tasks import TASKS, Number
 from simulations.uses.told import SECRETS
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 KEPT: dict[str, Any] = json.loads((RESULTS / "uses.json").read_text("utf-8"))
 FOUND = KEPT["results"]
 HOMES, DAYS = 24, 28
+TOMORROW = "a feeder's next day, by the hour"
 BY_NAME = {task.name: task for task in TASKS}
 
 
@@ -70,13 +73,43 @@ def test_with_all_the_noise_there_is_none_is(street: Street) -> None:
     assert not any(BY_NAME[name].works(number) for name, number in told.items()), told
 
 
+def test_a_number_works_where_its_whole_interval_does() -> None:
+    at_most, at_least = BY_NAME["a home's day"], BY_NAME["a home's month"]
+    assert at_most.works(Number(9.5, 9, 10))
+    assert not at_most.works(Number(9.5, 9, 10.1))
+    assert at_least.works(Number(95, 90, 97))
+    assert not at_least.works(Number(95, 89.9, 97))
+
+
+@pytest.mark.parametrize("name", ["a home's month", "a feeder's load, window by window"])
+def test_an_interval_holds_what_other_draws_come_to(street: Street, name: str) -> None:
+    """Of twenty other runs, most; and it is no wider than it has to be."""
+    setting, task = Setting("", plain(QUARTER, "0.01", interval=QUARTER)), BY_NAME[name]
+    every = [task.measure(street, setting, np.random.default_rng(n)) for n in range(20)]
+    found = [one for one in every if one is not None]
+    mean = np.mean([one.mean for one in found])
+    assert sum(one.low <= mean <= one.high for one in found) >= 16
+    assert 0 < np.mean([one.high - one.low for one in found]) < 12 * np.std([o.mean for o in found])
+
+
+def test_what_is_reached_by_less_is_not_good_enough() -> None:
+    for name, number in (("cars among 40 homes", "cars"), (TOMORROW, "tomorrow")):
+        assert FOUND["untold"][number] > BY_NAME[name].enough
+
+
+def test_the_street_is_one_of_homes_as_errors_are_stated_for() -> None:
+    """So that shares of a load are shares of the same load on every page."""
+    assert FOUND["mean_watts"] == pytest.approx(USUAL, rel=0.02)
+    assert FOUND["homes"] == HOMES_OF_ALL
+
+
 def test_one_draw_for_a_feeder_is_nearer_by_the_root_of_its_homes(street: Street) -> None:
     policy, draw = plain(QUARTER, "0.001", interval=QUARTER), np.random.default_rng(4)
     task = BY_NAME["a feeder's load, window by window"]
     own, drawn = (task.measure(street, Setting("", policy, feeder=f), draw) for f in (False, True))
     assert own is not None
     assert drawn is not None
-    assert own / drawn == pytest.approx((4 * HOMES / np.pi) ** 0.5, rel=0.08)
+    assert own.mean / drawn.mean == pytest.approx((4 * HOMES / np.pi) ** 0.5, rel=0.08)
 
 
 def test_registers_split_a_day(street: Street) -> None:
@@ -94,6 +127,17 @@ def test_every_preset_has_its_column() -> None:
     assert {*presets("groups")} <= {one.name for one in settings() if one.feeder}
 
 
+def test_the_same_draws_say_the_same(street: Street) -> None:
+    """The short form of the next one."""
+    setting = Setting("", plain(QUARTER, "0.01", interval=QUARTER))
+    once, again = (
+        [task.measure(street, setting, np.random.default_rng(5)) for task in TASKS]
+        for _ in range(2)
+    )
+    assert once == again
+
+
+@pytest.mark.slow
 def test_a_quick_run_says_the_same_twice(tmp_path: Path) -> None:
     said = []
     for name in ("a", "b"):
@@ -131,4 +175,4 @@ def test_a_bill_serves_bills_and_a_feeder_what_feeders_are_for() -> None:
     for name in ("a feeder's load, window by window", "a feeder's peak of the month"):
         assert used["feeder, 1 h, 1 kW"][name]["works"]
     for label in ("`feeder`", "`feeder-15m`"):
-        assert used[label]["a feeder's next day, by the hour"]["works"]
+        assert used[label][TOMORROW]["works"]
