@@ -130,19 +130,18 @@ def _totals(arguments: Namespace) -> Exit:
 
 def _accept_loss(arguments: Namespace) -> Exit:
     """Go on where the ledger was lost."""
-    from meteragent.kafka.clients import Clients  # noqa: PLC0415 - as above
-    from meteragent.kafka.loss import accept_loss  # noqa: PLC0415
+    from meteragent.kafka.loss import accept_all  # noqa: PLC0415 - as above
 
     config = load(arguments.config, os.environ)
-    config.refuse_groups(*OF_METERS)
     now, key = int(time.time() * 1000), config.agent.noise_key()
-    clients = Clients(config.kafka)
-    since = asyncio.run(accept_loss(config, key, clients, now, confirmed=arguments.yes))
-    for partition, moment in since.items():
-        sys.stdout.write(
-            f"partition {partition}: accounts begin anew, nothing before {_moment(moment)} is "
-            "released any more\n"
+    since = asyncio.run(accept_all(config, key, now, confirmed=arguments.yes))
+    for (ledger, partition), moment in since.items():
+        told = (
+            "sums of its homes begin anew, windows of their groups that were open are lost"
+            if moment is None
+            else f"accounts begin anew, nothing before {_moment(moment)} is released any more"
         )
+        sys.stdout.write(f"{ledger}, partition {partition}: {told}\n")
     if not since:
         sys.stdout.write("nothing was lost\n")
     return Exit.OK
