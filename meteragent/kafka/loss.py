@@ -120,7 +120,7 @@ class _Losses:
 
     def _settled(self, since: int) -> bytes:
         """That groups are decided up to then, under each of their policies."""
-        ways = {way_of(one): one.policy for one in self.config.groups}
+        ways = {way_of(one).hex(): one.policy for one in self.config.groups}
         return written({way: Settled.anew(p, since, self.sources) for way, p in ways.items()})
 
 

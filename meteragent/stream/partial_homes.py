@@ -110,7 +110,7 @@ class PartialHomes(GroupHomes):
         told = (one for one in self.branches if one not in self._following)
         known = {self._told[one].name.hex(): one.done for one in told}
         own = {self._told[panes].name.hex(): done}
-        return json.dumps({**known, **own}, separators=(",", ":")).encode()
+        return written_passed({**known, **own})
 
     def _partials(
         self, panes: HomePanes, one: AssignedGroups, told: PaneSum
@@ -133,6 +133,11 @@ def _way(groups: Groups, nth: int, roster: Roster) -> _Way:
     outputs = np.array([roster.output_of(name) for name in names], dtype=np.int64)
     found = {to: np.flatnonzero(outputs == to) for to in np.unique(outputs).tolist()}
     return _Way(way_of(groups.assigned[nth]), roster, groups.rolls.tags, found)
+
+
+def written_passed(known: Mapping[str, int]) -> bytes:
+    """Way -> the first pane that was not told of, as a ledger keeps it."""
+    return json.dumps(known, separators=(",", ":")).encode()
 
 
 def passed(record: bytes | None) -> dict[str, int]:

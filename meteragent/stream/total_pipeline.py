@@ -120,7 +120,7 @@ class TotalPipeline:
             yield replace(step, accounts=accounts, place=place, stage=self._stage)
 
     def _kept(self) -> bytes:
-        return written({total.way: total.kept() for total in self.totals})
+        return written({total.way.hex(): total.kept() for total in self.totals})
 
     def counted(self) -> Counts:
         """What happened since somebody last asked."""
@@ -172,11 +172,9 @@ class TotalPipeline:
         return [holding for groups in self._groups for holding in groups.cohort.holdings()]
 
 
-def written(settled: Mapping[bytes, Settled]) -> bytes:
+def written(settled: Mapping[str, Settled]) -> bytes:
     """As a ledger keeps it: way -> what is settled."""
-    kept = {
-        way.hex(): its._asdict() | {"began": [*its.began.items()]} for way, its in settled.items()
-    }
+    kept = {way: its._asdict() | {"began": [*its.began.items()]} for way, its in settled.items()}
     return json.dumps(kept, separators=(",", ":")).encode()
 
 

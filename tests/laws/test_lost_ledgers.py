@@ -49,7 +49,7 @@ def lose_homes(source: Source) -> None:
 def lose_groups(sink: Sink, sources: int) -> None:
     """The same, of groups."""
     since, ways = sink.position.clock, sink.policies
-    anew = {way_of(one): Settled.anew(one.policy, since, sources) for one in ways}
+    anew = {way_of(one).hex(): Settled.anew(one.policy, since, sources) for one in ways}
     sink.ledger = {} if since == DAWN else {PASSED: written(anew)}
     sink.crash()
 
