@@ -22,5 +22,6 @@ group       the consumer: membership, polling, back-pressure
 agent, agents    start when Kafka is there, run, drain on a signal, end in time
 ledger_topic, peek    accounts, and first readings, for somebody who only looks
 alone, settle, migrate    at work while no agent is: accounts move to other partitions
+migrate_groups    so do homes and groups, whose sums go on
 adopt, loss    a key that was replaced, a ledger that was lost: going on after it
 """

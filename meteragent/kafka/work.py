@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from meteragent.config import Config
+from meteragent.config.works import Work
 from meteragent.formats.messages import message_decoder
 from meteragent.kafka.fetch import Fetched, batch
 from meteragent.kafka.restore import Kept
@@ -36,6 +37,8 @@ class KindOfWork(Protocol):
 
     silent: frozenset[Reason]
     """Of what is rejected for these reasons no document is written: it is others' to say."""
+    reads_messages: bool
+    """Whether it is fed what others write, in the form that `[input]` says."""
 
     def unpacker(self) -> Unpacks:
         """Of a partition of its own."""
@@ -48,6 +51,7 @@ class MeterWork:
     """Readings of meters in, their releases out."""
 
     silent: frozenset[Reason] = frozenset()
+    reads_messages = True
 
     def __init__(self, config: Config, key: NoiseKey, homes: Homes) -> None:
         self._config, self._key, self._homes = config, key, homes
@@ -115,6 +119,7 @@ class GroupWork:
     """What partitions of homes tell in, releases of groups out."""
 
     silent: frozenset[Reason] = frozenset()
+    reads_messages = False
 
     def __init__(self, config: Config, key: NoiseKey, rosters: Mapping[str, Roster]) -> None:
         self._config, self._key, self._rosters = config, key, rosters
@@ -126,6 +131,21 @@ class GroupWork:
     def pipeline(self, partition: int, start: Position) -> TotalPipeline:
         """The windows and accounts of groups."""
         return TotalPipeline(self._config.groups, self._key, self._rosters, partition, start=start)
+
+
+def kind_of(
+    work: Work,
+    config: Config,
+    key: NoiseKey,
+    members: Sequence[Membership],
+    inputs: Homes,
+    outputs: Homes,
+) -> KindOfWork:
+    """A kind of work on groups, where homes and groups are spread like this."""
+    spread = rosters(config, members, inputs, outputs)
+    if work is Work.HOMES:
+        return HomeWork(config, key, inputs, spread, members, alone=not config.policy)
+    return GroupWork(config, key, spread)
 
 
 class PartialUnpacker:

@@ -138,7 +138,9 @@ async def tell_members(street: Street, members: list[Membership]) -> str:
     return said
 
 
-async def published(config: Config, count: int, seconds: float = 90) -> list[bytes]:
+async def published(
+    config: Config, count: int, seconds: float = 90, sums: int = SUMS
+) -> list[bytes]:
     """What is released, once there are so many; and no more than these."""
     found: list[bytes] = []
     consumer = AIOKafkaConsumer(
@@ -148,7 +150,7 @@ async def published(config: Config, count: int, seconds: float = 90) -> list[byt
     )
     async with consumer:
         outputs = works(config)[Work.GROUPS].kafka.outputs
-        consumer.assign([TopicPartition(topic, n) for topic in outputs for n in range(SUMS)])
+        consumer.assign([TopicPartition(topic, n) for topic in outputs for n in range(sums)])
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while len(found) < count:

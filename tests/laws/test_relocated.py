@@ -89,7 +89,7 @@ def as_if_never(members: list[Membership], one: list[Record], two: list[Record])
 
 
 @given(memberships(), SHORT, PARTITIONS, PARTITIONS, SHORT, DOINGS)
-@settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=5, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 def test_sums_that_are_open_go_on_in_other_partitions(
     members: list[Membership],
     one: list[Record],
@@ -128,7 +128,7 @@ def apart(world: World, one: list[Record], by: list[int]) -> None:
 
 
 @given(memberships(), SHORT, PARTITIONS, PARTITIONS, DOINGS, APART, st.booleans())
-@settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=5, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 def test_where_some_have_come_further_what_is_open_is_lost_and_never_released_on_a_part(
     members: list[Membership],
     one: list[Record],
