@@ -32,6 +32,8 @@ from tests.integration.test_lost_groups import is_lost, window
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from meteragent.kafka.migrate import Moved
+
 pytestmark = pytest.mark.integration
 
 FEW, MANY, SUMS_THEN = 2, 4, 3
@@ -64,7 +66,7 @@ class Growing:
                 await admin.create_partitions({topic: NewPartitions(count)})
         street.partitions = MANY
 
-    async def migrated(self) -> migrate_groups.Moved:
+    async def migrated(self) -> Moved:
         """As the command does it, once the readings are over."""
         config = self.street.config
         return await migrate_all(config, config.agent.noise_key(), self.over)
