@@ -1,6 +1,7 @@
 """Groups, as a ledger knows them: taken up at the start, and written down with every commit."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from meteragent.config import Config
@@ -16,8 +17,19 @@ from meteragent.stream.releases import Step
 class GroupAccounts:
     """Who is in which group, what groups have spent, and what their homes drew last."""
 
-    def __init__(self, config: Config, ledger: SqliteLedger, listed: Sequence[Membership]) -> None:
-        """Let those of the memberships that are listed take effect that may."""
+    def __init__(
+        self,
+        config: Config,
+        ledger: SqliteLedger,
+        listed: Sequence[Membership],
+        *,
+        counts: bool = False,
+    ) -> None:
+        """Let those of the memberships that are listed take effect that may.
+
+        `counts`: homes show registers, whatever the configuration says of its input.
+        """
+        self._groups = [replace(g, of_registers=g.of_registers or counts) for g in config.groups]
         prefixes = [one.prefix for one in config.groups]
         asked = [m for m in listed if longest_prefix(prefixes, m.group) is not None]
         self._config, self._ledger = config, ledger
@@ -45,7 +57,7 @@ class GroupAccounts:
         """One that goes on from what the ledger knows."""
         agent = self._config.agent
         pipeline = GroupPipeline(
-            self._config.groups,
+            self._groups,
             key,
             self._plan.members,
             max_skew=agent.max_skew,
