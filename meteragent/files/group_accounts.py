@@ -8,6 +8,7 @@ from meteragent.config import Config
 from meteragent.files.ledger import SqliteLedger
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.members import Membership
+from meteragent.stream.group_homes import without_members
 from meteragent.stream.group_pipeline import GroupPipeline
 from meteragent.stream.meters import longest_prefix
 from meteragent.stream.position import START, Position
@@ -39,9 +40,12 @@ class GroupAccounts:
         """Whether the ledger says so already."""
         self._accounts: dict[str, bytes] = {}
         self._homes: dict[str, bytes] = {}
-        left = {m.group for m in listed} - {m.group for m in asked}
-        self.remarks: list[str] = []
+        self.remarks: list[str] = [
+            f"[[group]] {name}: no home is in a group that it is for: nothing is released by it"
+            for name in without_members(config.groups, asked)
+        ]
         """What is not as it was asked for, in words."""
+        left = {m.group for m in listed} - {m.group for m in asked}
         if left:
             self.remarks.append(
                 f"{len(left)} groups have no [[group]]: nothing is released of them"

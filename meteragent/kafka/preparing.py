@@ -14,6 +14,7 @@ from meteragent.kafka.clients import Clients
 from meteragent.kafka.memberships import MembersTopic, planned
 from meteragent.kafka.work import KindOfWork, kind_of
 from meteragent.privacy.entropy import NoiseKey
+from meteragent.stream.group_homes import without_members
 from meteragent.stream.homes import Homes
 from meteragent.watch.events import Listener, MembersRead
 
@@ -70,7 +71,8 @@ class PrepareGroups:
         told = await topic.read()
         plan = planned(config, told.memberships)
         told_of = len(plan.members), plan.later, plan.refused, told.damaged, told.too_soon
-        self._tell(MembersRead(*told_of))
+        idle = tuple(without_members(config.groups, plan.members))
+        self._tell(MembersRead(*told_of, without_members=idle))
         kind = kind_of(self._work, config, self._key, plan.members, inputs, outputs)
         return Prepared(kind, lambda: topic.watch(told.memberships))
 

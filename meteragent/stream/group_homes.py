@@ -33,6 +33,12 @@ def with_members(
     return [*zip(policies, found, strict=True)]
 
 
+def without_members(assigned: Sequence[AssignedGroups], members: Iterable[Membership]) -> list[str]:
+    """The names of the policies that are for no group which anybody is ever in."""
+    found = with_members(assigned, members)
+    return [one.name for policies, who in found for one in policies if not who]
+
+
 class GroupHomes:
     """What every policy of groups keeps of homes, and the groups of each prefix."""
 
