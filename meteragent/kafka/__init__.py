@@ -8,6 +8,7 @@ work, preparing    what differs from one kind of work to another, and has to be 
 handover    what workers share, and what each of them builds up
 receive    answers of brokers, received where they stay
 fetch, unpack    the input as batches of bytes, and what they hold as columns
+decode_once    what several kinds of work read, decoded by whoever comes first
 registry, schemas, subjects    a schema registry: asked, waited for, told what releases are
 intake      the pipeline of a partition, and what it has made
 outbox      records of a transaction, in batches

@@ -84,6 +84,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             wall,
             encoder,
             work=prepared.kind,
+            once=prepared.once,
         )
         self._watch = prepared.watch
         self.liveness = Liveness(self._consumer, clients, clock)

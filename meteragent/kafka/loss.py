@@ -141,7 +141,7 @@ def _is_lost(one: Held) -> bool:
 async def _last_released(one: Held, now: int) -> int:
     """No window that ends later was released before the loss."""
     pipeline = one.shared.pipeline(one.source.partition, one.position)
-    unpacker = one.shared.kind.unpacker()
+    unpacker = one.shared.kind.unpacker(one.source.partition)
     async for fetched in one.fetched(one.position.processed):
         readings = unpacker.columns(fetched)
         for _ in pipeline.feed(readings) if readings else ():

@@ -11,6 +11,7 @@ from meteragent.config.works import Work, works
 from meteragent.errors import TopicsUnfit
 from meteragent.kafka import ownership
 from meteragent.kafka.clients import Clients
+from meteragent.kafka.decode_once import DecodedOnce
 from meteragent.kafka.memberships import MembersTopic, planned
 from meteragent.kafka.work import KindOfWork, kind_of
 from meteragent.privacy.entropy import NoiseKey
@@ -29,6 +30,8 @@ class Prepared(NamedTuple):
     """None: meters are released."""
     watch: Callable[[], Awaitable[Exception]] | None = None
     """Answers when it has to begin anew, and why."""
+    once: DecodedOnce | None = None
+    """What others in this process read too."""
 
 
 class Prepare(Protocol):
@@ -38,18 +41,28 @@ class Prepare(Protocol):
         """Ask Kafka."""
 
 
-async def nothing(admin: AIOKafkaAdminClient, clients: Clients) -> Prepared:
+async def nothing(
+    admin: AIOKafkaAdminClient, clients: Clients, once: DecodedOnce | None = None
+) -> Prepared:
     """Meters need no preparation."""
     del admin, clients
-    return Prepared()
+    return Prepared(once=once)
 
 
 class PrepareGroups:
     """What those need to know who work on groups: members, and how many partitions there are."""
 
-    def __init__(self, work: Work, config: Config, key: NoiseKey, tell: Listener) -> None:
+    def __init__(
+        self,
+        work: Work,
+        config: Config,
+        key: NoiseKey,
+        tell: Listener,
+        once: DecodedOnce | None = None,
+    ) -> None:
         """`config` is that of all works."""
         self._work, self._config, self._key, self._tell = work, config, key, tell
+        self._once = once
 
     async def __call__(self, admin: AIOKafkaAdminClient, clients: Clients) -> Prepared:
         """Read all memberships, and look where homes and groups are.
@@ -73,7 +86,7 @@ class PrepareGroups:
         told_of = len(plan.members), plan.later, plan.refused, told.damaged, told.too_soon
         idle = tuple(without_members(config.groups, plan.members))
         self._tell(MembersRead(*told_of, without_members=idle))
-        kind = kind_of(self._work, config, self._key, plan.members, inputs, outputs)
+        kind = kind_of(self._work, config, self._key, plan.members, inputs, outputs, self._once)
         return Prepared(kind, lambda: topic.watch(told.memberships))
 
 

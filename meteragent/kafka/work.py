@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from meteragent.config import Config
 from meteragent.config.works import Work
 from meteragent.formats.messages import message_decoder
+from meteragent.kafka.decode_once import DecodedOnce
 from meteragent.kafka.fetch import Fetched, batch
 from meteragent.kafka.restore import Kept
 from meteragent.kafka.unpack import Unpacker
@@ -40,8 +41,8 @@ class KindOfWork(Protocol):
     reads_messages: bool
     """Whether it is fed what others write, in the form that `[input]` says."""
 
-    def unpacker(self) -> Unpacks:
-        """Of a partition of its own."""
+    def unpacker(self, partition: int) -> Unpacks:
+        """Of a partition."""
 
     def pipeline(self, partition: int, start: Position) -> "Pipeline | TotalPipeline":
         """One that goes on from there; what is known is still to be restored."""
@@ -53,13 +54,16 @@ class MeterWork:
     silent: frozenset[Reason] = frozenset()
     reads_messages = True
 
-    def __init__(self, config: Config, key: NoiseKey, homes: Homes) -> None:
-        self._config, self._key, self._homes = config, key, homes
-        self.decoder = message_decoder(config.mapping)
+    def __init__(
+        self, config: Config, key: NoiseKey, homes: Homes, once: DecodedOnce | None = None
+    ) -> None:
+        """`once`: where others in this process read the same input."""
+        self._config, self._key, self._homes, self._once = config, key, homes, once
+        self.decoder = message_decoder(config.mapping) if once is None else once.decoder
 
-    def unpacker(self) -> Unpacker:
+    def unpacker(self, partition: int) -> Unpacks:
         """One that remembers the ids of its meters."""
-        return Unpacker(self.decoder)
+        return Unpacker(self.decoder) if self._once is None else self._once.reader(partition)
 
     def pipeline(self, partition: int, start: Position) -> Pipeline:
         """The windows and accounts of meters."""
@@ -95,9 +99,10 @@ class HomeWork(MeterWork):
         members: Sequence[Membership],
         *,
         alone: bool,
+        once: DecodedOnce | None = None,
     ) -> None:
         """`alone`: nobody else takes the readings of meters in, and says what is wrong of them."""
-        super().__init__(config, key, homes)
+        super().__init__(config, key, homes, once)
         self._rosters, self._members = rosters, {one.home for one in members}
         self.silent = frozenset([Reason.NO_GROUP] if alone else Reason)
 
@@ -124,8 +129,9 @@ class GroupWork:
     def __init__(self, config: Config, key: NoiseKey, rosters: Mapping[str, Roster]) -> None:
         self._config, self._key, self._rosters = config, key, rosters
 
-    def unpacker(self) -> "PartialUnpacker":
-        """One of its own."""
+    def unpacker(self, partition: int) -> "PartialUnpacker":
+        """One that is the same for all."""
+        del partition
         return PartialUnpacker()
 
     def pipeline(self, partition: int, start: Position) -> TotalPipeline:
@@ -140,11 +146,12 @@ def kind_of(
     members: Sequence[Membership],
     inputs: Homes,
     outputs: Homes,
+    once: DecodedOnce | None = None,
 ) -> KindOfWork:
     """A kind of work on groups, where homes and groups are spread like this."""
     spread = rosters(config, members, inputs, outputs)
     if work is Work.HOMES:
-        return HomeWork(config, key, inputs, spread, members, alone=not config.policy)
+        return HomeWork(config, key, inputs, spread, members, alone=not config.policy, once=once)
     return GroupWork(config, key, spread)
 
 
