@@ -16,7 +16,6 @@ from meteragent.commands.kept import Books, books
 from meteragent.commands.layout import Row, columns, table
 from meteragent.config import load
 from meteragent.config.allowance import allowance
-from meteragent.config.works import OF_METERS
 from meteragent.errors import InvalidSetting
 from meteragent.explain.accounts import (
     Account,
@@ -42,14 +41,12 @@ def run(arguments: Namespace) -> Exit:
 
 def _migrate(arguments: Namespace) -> Exit:
     """Move accounts to where their meters' readings are now."""
-    from meteragent.kafka.clients import Clients  # noqa: PLC0415 - aiokafka takes its time to load
-    from meteragent.kafka.migrate import migrate  # noqa: PLC0415
+    # aiokafka takes its time to load
+    from meteragent.kafka.migrate_groups import migrate_all  # noqa: PLC0415
 
     config = load(arguments.config, os.environ)
-    config.refuse_groups(*OF_METERS)
     now, key = int(time.time() * 1000), config.agent.noise_key()
-    clients = Clients(config.kafka)
-    done = asyncio.run(migrate(config, key, clients, now, gather=arguments.gather))
+    done = asyncio.run(migrate_all(config, key, now, gather=arguments.gather))
     if done.windows:
         sys.stdout.write(f"{done.windows} windows closed before\n")
     if done.elsewhere:
@@ -130,19 +127,18 @@ def _totals(arguments: Namespace) -> Exit:
 
 def _accept_loss(arguments: Namespace) -> Exit:
     """Go on where the ledger was lost."""
-    from meteragent.kafka.clients import Clients  # noqa: PLC0415 - as above
-    from meteragent.kafka.loss import accept_loss  # noqa: PLC0415
+    from meteragent.kafka.loss import accept_all  # noqa: PLC0415 - as above
 
     config = load(arguments.config, os.environ)
-    config.refuse_groups(*OF_METERS)
     now, key = int(time.time() * 1000), config.agent.noise_key()
-    clients = Clients(config.kafka)
-    since = asyncio.run(accept_loss(config, key, clients, now, confirmed=arguments.yes))
-    for partition, moment in since.items():
-        sys.stdout.write(
-            f"partition {partition}: accounts begin anew, nothing before {_moment(moment)} is "
-            "released any more\n"
+    since = asyncio.run(accept_all(config, key, now, confirmed=arguments.yes))
+    for (ledger, partition), moment in since.items():
+        told = (
+            "sums of its homes begin anew, windows of their groups that were open are lost"
+            if moment is None
+            else f"accounts begin anew, nothing before {_moment(moment)} is released any more"
         )
+        sys.stdout.write(f"{ledger}, partition {partition}: {told}\n")
     if not since:
         sys.stdout.write("nothing was lost\n")
     return Exit.OK

@@ -146,7 +146,14 @@ class Config(Settings):
         longest_first = sorted(self.policy, key=lambda p: len(p.match), reverse=True)
         counts = self.input.kind == "register"
         return tuple(
-            Assigned(p.match, p.name, p.policy, p.tiers, counts, p.pseudonyms)
+            Assigned(
+                p.match,
+                p.name,
+                p.policy,
+                p.tiers,
+                counts and not isinstance(p, GroupSettings),
+                p.pseudonyms,
+            )
             for p in longest_first
         )
 
@@ -177,7 +184,11 @@ class Config(Settings):
     @cached_property
     def groups(self) -> tuple[AssignedGroups, ...]:
         """The policies of groups, by the prefix of the groups that they are for."""
-        return tuple(AssignedGroups(p.match, p.name, p.policy, p.tiers) for p in self.group)
+        counts = self.input.kind == "register"
+        return tuple(
+            AssignedGroups(p.match, p.name, p.policy, p.tiers, of_registers=counts)
+            for p in self.group
+        )
 
     def with_groups_for_meters(self, kafka: Kafka) -> "Config":
         """The same for those who work on groups: all that is said of meters is said of these."""
@@ -233,7 +244,6 @@ class Config(Settings):
     def _is_coherent(self) -> "Config":
         refuse([*self._nothing(), *self._twins("policy"), *self._twins("group")])
         refuse([*self._astray(), *self._spelled_otherwise(), *self._too_long()])
-        refuse(self._registers_of_homes())
         refuse(found_by(self._refuse_no_registry))
         found = found_by(lambda: self.mapping)
         refuse([InvalidSetting(f"input.{e.field}", e.problem, e.instead) for e in found])
@@ -249,13 +259,6 @@ class Config(Settings):
         if self.policy or self.group:
             return [] if self.budget else unlike(self.group)
         return [InvalidSetting("policy", "is missing", "write [[policy]], or [[group]]")]
-
-    def _registers_of_homes(self) -> list[InvalidSetting]:
-        if self.input.kind != "register" or not self.group:
-            return []
-        problem = "is of registers, which are not summed over the homes of a [[group]] yet"
-        instead = 'let senders write what each interval has used, and kind = "energy"'
-        return [InvalidSetting("input.kind", problem, instead)]
 
     def _refuse_no_registry(self) -> None:
         if self.input.written != "json":

@@ -9,12 +9,6 @@ from enum import StrEnum
 
 from meteragent.config.model import Config
 
-OF_METERS = (
-    "is beyond this command, which looks after accounts of meters alone",
-    "leave it out for as long as the command takes",
-)
-"""What is wrong with a `[[group]]` there, and what to do instead."""
-
 
 class Work(StrEnum):
     """What is done with an input."""
@@ -31,7 +25,9 @@ def works(config: Config) -> dict[Work, Config]:
         found[Work.METERS] = config
     if config.group:
         found[Work.HOMES] = config.with_groups_for_meters(config.kafka.of_homes())
-        kafka = config.kafka.of_groups()
+        kafka, as_told = config.kafka.of_groups(), {"normalise_ids": False}
         outputs = config.with_groups_for_meters(kafka).outputs.values()
-        found[Work.GROUPS] = config.with_groups_for_meters(kafka.with_outputs(outputs))
+        own = config.with_groups_for_meters(kafka.with_outputs(outputs))
+        names = own.agent.model_copy(update=as_told)  # of groups, as who is in them says it
+        found[Work.GROUPS] = own.model_copy(update={"agent": names})
     return found

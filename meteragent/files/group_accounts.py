@@ -1,12 +1,14 @@
 """Groups, as a ledger knows them: taken up at the start, and written down with every commit."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from meteragent.config import Config
 from meteragent.files.ledger import SqliteLedger
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.members import Membership
+from meteragent.stream.group_homes import without_members
 from meteragent.stream.group_pipeline import GroupPipeline
 from meteragent.stream.meters import longest_prefix
 from meteragent.stream.position import START, Position
@@ -16,8 +18,19 @@ from meteragent.stream.releases import Step
 class GroupAccounts:
     """Who is in which group, what groups have spent, and what their homes drew last."""
 
-    def __init__(self, config: Config, ledger: SqliteLedger, listed: Sequence[Membership]) -> None:
-        """Let those of the memberships that are listed take effect that may."""
+    def __init__(
+        self,
+        config: Config,
+        ledger: SqliteLedger,
+        listed: Sequence[Membership],
+        *,
+        counts: bool = False,
+    ) -> None:
+        """Let those of the memberships that are listed take effect that may.
+
+        `counts`: homes show registers, whatever the configuration says of its input.
+        """
+        self._groups = [replace(g, of_registers=g.of_registers or counts) for g in config.groups]
         prefixes = [one.prefix for one in config.groups]
         asked = [m for m in listed if longest_prefix(prefixes, m.group) is not None]
         self._config, self._ledger = config, ledger
@@ -27,9 +40,12 @@ class GroupAccounts:
         """Whether the ledger says so already."""
         self._accounts: dict[str, bytes] = {}
         self._homes: dict[str, bytes] = {}
-        left = {m.group for m in listed} - {m.group for m in asked}
-        self.remarks: list[str] = []
+        self.remarks: list[str] = [
+            f"[[group]] {name}: no home is in a group that it is for: nothing is released by it"
+            for name in without_members(config.groups, asked)
+        ]
         """What is not as it was asked for, in words."""
+        left = {m.group for m in listed} - {m.group for m in asked}
         if left:
             self.remarks.append(
                 f"{len(left)} groups have no [[group]]: nothing is released of them"
@@ -45,7 +61,7 @@ class GroupAccounts:
         """One that goes on from what the ledger knows."""
         agent = self._config.agent
         pipeline = GroupPipeline(
-            self._config.groups,
+            self._groups,
             key,
             self._plan.members,
             max_skew=agent.max_skew,

@@ -8,6 +8,7 @@ work, preparing    what differs from one kind of work to another, and has to be 
 handover    what workers share, and what each of them builds up
 receive    answers of brokers, received where they stay
 fetch, unpack    the input as batches of bytes, and what they hold as columns
+decode_once    what several kinds of work read, decoded by whoever comes first
 asked, registry, apicurio    a schema registry, by either of two interfaces
 schemas, subjects    what it tells is waited for, and it is told what releases are
 intake      the pipeline of a partition, and what it has made
@@ -23,5 +24,6 @@ group       the consumer: membership, polling, back-pressure
 agent, agents    start when Kafka is there, run, drain on a signal, end in time
 ledger_topic, peek    accounts, and first readings, for somebody who only looks
 alone, settle, migrate    at work while no agent is: accounts move to other partitions
+migrate_groups    so do homes and groups, whose sums go on
 adopt, loss    a key that was replaced, a ledger that was lost: going on after it
 """

@@ -3,11 +3,13 @@
 import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from meteragent.config import Config
 from meteragent.config.works import Work, works
 from meteragent.kafka.agent import Agent
 from meteragent.kafka.clients import Clients
+from meteragent.kafka.decode_once import DecodedOnce
 from meteragent.kafka.preparing import PrepareGroups, nothing
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.process.instance import heeded
@@ -35,6 +37,9 @@ class Agents:
         wall: Clock = time.time,
     ) -> None:
         """`tell`: who is told of each work; `clients`: what reaches Kafka for it."""
+        todo = works(config)
+        both = {Work.METERS, Work.HOMES} <= todo.keys()
+        once = DecodedOnce(config) if both else None
         self.of: Mapping[Work, Agent] = {
             work: Agent(
                 own,
@@ -43,9 +48,11 @@ class Agents:
                 clients(own),
                 clock,
                 wall,
-                nothing if work is Work.METERS else PrepareGroups(work, config, key, tell(work)),
+                partial(nothing, once=once)
+                if work is Work.METERS
+                else PrepareGroups(work, config, key, tell(work), once),
             )
-            for work, own in works(config).items()
+            for work, own in todo.items()
         }
 
     async def run(self) -> None:

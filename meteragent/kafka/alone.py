@@ -74,9 +74,9 @@ class Held:
 
     async def _readable(self, fetched: Fetched) -> Fetched:
         """The same, once the schemas are known that its records need."""
-        if self.shared.config.input.written == "json":
+        if self.shared.config.input.written == "json" or not self.shared.kind.reads_messages:
             return fetched
-        unpacker = self.shared.kind.unpacker()
+        unpacker = self.shared.kind.unpacker(self.source.partition)
         while True:
             try:
                 unpacker.columns(fetched)

@@ -254,6 +254,12 @@ def magic(raw: bytes, at: int) -> int:
     return raw[at + _MAGIC_AT]
 
 
+def offsets_of(raw: bytes, at: int) -> tuple[int, int]:
+    """Of a batch's first record, and the one after its last. Precondition: it is no older form."""
+    head = _Head._make(_HEAD.unpack_from(raw, at))
+    return head.base, head.base + head.last_delta + 1
+
+
 def batch(raw: bytes, at: int, end: int) -> Any:  # noqa: ANN401 - aiokafka's own
     """A batch as aiokafka reads it."""
     return MemoryRecords(raw[at:end]).next_batch()

@@ -84,6 +84,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             wall,
             encoder,
             work=prepared.kind,
+            once=prepared.once,
         )
         self._watch = prepared.watch
         self.liveness = Liveness(self._consumer, clients, clock)
@@ -163,8 +164,11 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             self._fail(error)
 
     async def _heed(self, watch: Callable[[], Awaitable[Exception]]) -> None:
-        """Begin anew, when what was known before has changed."""
-        self._fail(await watch())
+        """Begin anew, when what was known before has changed, or nobody would notice any more."""
+        try:
+            self._fail(await watch())
+        except Exception as error:  # noqa: BLE001 - told by `run`
+            self._fail(error)
 
     def _fail(self, error: Exception) -> None:
         self._failure = error

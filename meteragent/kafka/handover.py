@@ -14,6 +14,7 @@ from meteragent.formats.encoder import Encoder
 from meteragent.formats.forms import MessageDecoder, ReleaseEncoder
 from meteragent.formats.registered import RegisteredDecoder
 from meteragent.kafka.clients import Clients
+from meteragent.kafka.decode_once import DecodedOnce
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.owner import Bond, Claim
@@ -50,6 +51,8 @@ class Shared:
     encoder: ReleaseEncoder = field(default_factory=Encoder)
     work: KindOfWork | None = None
     """What is done with the input, if it is not that meters are released."""
+    once: DecodedOnce | None = None
+    """What others in this process read too."""
 
     @property
     def decoder(self) -> MessageDecoder:
@@ -82,7 +85,7 @@ class Shared:
     @cached_property
     def kind(self) -> KindOfWork:
         """What is done with the input: meters are released, where nothing else was handed in."""
-        return self.work or MeterWork(self.config, self.key, self.homes)
+        return self.work or MeterWork(self.config, self.key, self.homes, self.once)
 
     def pipeline(self, partition: int, start: Position) -> Pipeline:
         """A pipeline that goes on from there; its accounts are still to be restored."""
@@ -94,7 +97,7 @@ class Shared:
 
     def intake(self, source: TopicPartition, pipeline: Pipeline) -> Intake:
         """What takes records of a partition in, for a pipeline that is restored."""
-        unpacker, silent = self.kind.unpacker(), self.kind.silent
+        unpacker, silent = self.kind.unpacker(source.partition), self.kind.silent
         outputs, encoder = self.config.outputs, self.encoder
         return Intake(source, pipeline, unpacker, encoder, outputs, self.tell, silent)
 

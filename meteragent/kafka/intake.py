@@ -126,7 +126,9 @@ class Intake:
             if self._forgotten:
                 raise asyncio.CancelledError
             outbox, self._outbox = self._outbox, Outbox()
-            return outbox, self._before or self.pipeline.position()
+            if self._before is not None:
+                return outbox, self.pipeline.within(self._before)
+            return outbox, self.pipeline.position()
 
     async def _collect(self, steps: Iterator[Step], taken: Callable[[], None]) -> None:
         """Take the first portion of these steps."""

@@ -89,13 +89,16 @@ class MembersTopic:
         return [TopicPartition(topic, partition) for partition in sorted(partitions)]
 
     async def watch(self, known: Sequence[Membership]) -> MembersChanged:
-        """Look again and again, until somebody else is in a group than is known; answer that."""
-        seen, reader = dict(self._ends), self.clients.consumer()
+        """Look again and again, until somebody else is in a group than is known; answer that.
+
+        Whatever brokers do meanwhile: nobody else would notice.
+        """
+        seen, reader = dict(self._ends), None
         try:
-            await reader.start()
             while True:
                 await asyncio.sleep(LOOK_SECONDS)
                 with suppress(KafkaError, OSError):
+                    reader = reader or await self._begun()
                     now = await reader.end_offsets([*self._ends])
                     if now == seen and now != self._ends:  # and nobody is writing any more
                         told = await self.read()
@@ -103,7 +106,17 @@ class MembersTopic:
                             return MembersChanged(self.config.kafka.groups)
                     seen = now
         finally:
+            if reader is not None:
+                await self.clients.close(reader)
+
+    async def _begun(self) -> AIOKafkaConsumer:
+        reader = self.clients.consumer()
+        try:
+            await reader.start()
+        except BaseException:
             await self.clients.close(reader)
+            raise
+        return reader
 
 
 async def tell(

@@ -39,7 +39,8 @@ from meteragent.kafka.takeover import refuse_astray
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.cohort import Cohort
 from meteragent.stream.meters import longest_prefix, normal
-from meteragent.stream.pipeline import Position
+from meteragent.stream.partial_homes import PASSED
+from meteragent.stream.pipeline import DAWN, Position
 
 AT_ONCE = 2_000
 
@@ -79,25 +80,25 @@ async def migrate(
         spread, wanted = await layout(admin, config)
         if spread == Layout(wanted) and not gather:
             return Moved(0, 0, 0)
-        _refuse_unsaid(config, spread.partitions, wanted)
+        refuse_unsaid(config, spread.partitions, wanted)
         old, new = sharing(spread.partitions), sharing(wanted)
-        rests = [await _rest(old, p, now, gather=gather) for p in range(spread.partitions)]
-        for partition, rest in enumerate(rests):
-            if rest is not None:
-                await _mark(old, partition, rest, wanted)
-        had = await _widen(admin, config, wanted)
+        rests = [await rest(old, p, now, gather=gather) for p in range(spread.partitions)]
+        for partition, left in enumerate(rests):
+            if left is not None:
+                await mark(old, partition, left, wanted)
+        had = await widen(admin, config, wanted)
         moved = 0
         if gather or None in rests:  # who began may have gathered
             moved += await _gather(new, old, had)
         for partition in range(had):
-            moved += await _move(new, partition)
-        generation = await _generation(new)
+            moved += await move(new, partition)
+        newest = await generation(new)
         for partition in range(wanted):
-            await _finish(new, partition, generation)
+            await finish(new, partition, newest)
     return Moved(moved, counted.windows, counted.elsewhere)
 
 
-def _refuse_unsaid(config: Config, had: int, wanted: int) -> None:
+def refuse_unsaid(config: Config, had: int, wanted: int) -> None:
     """Where accounts lie tells how senders choose, unless there is but one partition."""
     if had == 1 < wanted and "partitioner" not in config.kafka.model_fields_set:
         raise InvalidSetting(
@@ -107,7 +108,7 @@ def _refuse_unsaid(config: Config, had: int, wanted: int) -> None:
         )
 
 
-async def _rest(shared: Shared, partition: int, now: int, *, gather: bool) -> Rest | None:
+async def rest(shared: Shared, partition: int, now: int, *, gather: bool) -> Rest | None:
     """Settle a partition; None if accounts are under way in it already."""
     async with held(shared, partition) as one:
         known, claim = one.bond, shared.claim
@@ -122,20 +123,28 @@ async def _rest(shared: Shared, partition: int, now: int, *, gather: bool) -> Re
         return Rest(position, owner, its_bond)
 
 
-async def _mark(shared: Shared, partition: int, rest: Rest, wanted: int) -> None:
-    """Say that accounts are under way, if all is as it was left."""
+async def mark(
+    shared: Shared, partition: int, left: Rest, wanted: int, passed: bytes | None = None
+) -> None:
+    """Say that accounts are under way, if all is as it was left; and how far it has come."""
     async with held(shared, partition) as one:
-        if (one.position, one.bond) != (rest.position, rest.bond):
+        if (one.position, one.bond) != (left.position, left.bond):
             raise NotDrained(
                 f"kafka.group: an agent has worked on partition {partition} meanwhile; stop all "
                 "agents, then run again"
             )
-        owner = replace(rest.owner, layout=Layout(shared.partitions, wanted))
-        outbox = Outbox(reserved={OWNER: owner.record()})
-        await one.commit(outbox, rest.position, bond(owner, rest.bond.end))
+        owner = replace(left.owner, layout=Layout(shared.partitions, wanted))
+        outbox = Outbox(reserved=reserved(owner, passed))
+        await one.commit(outbox, left.position, bond(owner, left.bond.end))
 
 
-async def _widen(admin: AIOKafkaAdminClient, config: Config, wanted: int) -> int:
+def reserved(owner: Owner, passed: bytes | None) -> dict[bytes, bytes | None]:
+    """What stands in a ledger besides accounts: whose it is, and how far its partition has come."""
+    known = {} if passed is None else {PASSED.encode(): passed}
+    return {OWNER: owner.record(), **known}
+
+
+async def widen(admin: AIOKafkaAdminClient, config: Config, wanted: int) -> int:
     """Give every topic of the agent's as many partitions; answer how many the ledger had."""
     kafka = config.kafka
     described = await topics.describe(admin, kafka)
@@ -145,7 +154,7 @@ async def _widen(admin: AIOKafkaAdminClient, config: Config, wanted: int) -> int
     return min(described[kafka.ledger].partitions, wanted)
 
 
-async def _move(shared: Shared, partition: int) -> int:
+async def move(shared: Shared, partition: int) -> int:
     """Every account of a partition whose meter is at home in another one."""
     async with held(shared, partition) as one:
         accounts = (await one.read()).accounts
@@ -224,7 +233,7 @@ async def _rewrite(one: Held, changes: Iterable[Iterable[Change]]) -> None:
             await asyncio.gather(*sent)
 
 
-async def _generation(shared: Shared) -> Generation:
+async def generation(shared: Shared) -> Generation:
     """The newest that positions know."""
     config, partitions = shared.config, shared.partitions
     found = (await restore.committed(shared.admin, config.kafka, partitions)).values()
@@ -232,13 +241,20 @@ async def _generation(shared: Shared) -> Generation:
     return max(known.generation for known in bonds)
 
 
-async def _finish(shared: Shared, partition: int, generation: Generation) -> None:
-    """Say that accounts lie where this many partitions have them."""
+async def finish(
+    shared: Shared,
+    partition: int,
+    newest: Generation,
+    passed: bytes | None = None,
+    clock: int = DAWN,
+) -> None:
+    """Say that accounts lie where this many partitions have them, and go on from this clock."""
     async with held(shared, partition) as one:
         known = one.bond
         if known is None or known.layout != Layout(shared.partitions):
-            owner = shared.claim.owner(generation, None)
+            owner = shared.claim.owner(newest, None)
             if known is not None:
                 owner = replace(owner, ledger=known.ledger, generation=known.generation)
-            outbox = Outbox(reserved={OWNER: owner.record()})
-            await one.commit(outbox, one.position, bond(owner, known.end if known else 0))
+            outbox = Outbox(reserved=reserved(owner, passed))
+            position = replace(one.position, clock=max(one.position.clock, clock))
+            await one.commit(outbox, position, bond(owner, known.end if known else 0))

@@ -15,6 +15,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from meteragent.config import Config
+from meteragent.config.kafka import Kafka
 from meteragent.errors import (
     AccountsAstray,
     LedgerDamaged,
@@ -58,7 +59,7 @@ class Ownership:
         if known is not None:
             for difference in claim.others(known):
                 raise another(ledger, difference)
-            self._refuse_layout(claim, known.layout)
+            refuse_layout(self._config.kafka, claim.partitions, known.layout)
         self.refuse_others(claim, bonds.values(), *([known.generation] if known else []))
         self._generation = self._generation or Generation(1, claim.digest)
         return claim.owner(self._generation, known)
@@ -69,23 +70,11 @@ class Ownership:
         """Refuse to work beside those who committed these positions, if they are not like us."""
         theirs = [bond for bond in bonds if bond is not None]
         for bond in theirs:
-            self._refuse_layout(claim, bond.layout)
+            refuse_layout(self._config.kafka, claim.partitions, bond.layout)
             refuse_other_key(self._config.kafka.ledger, claim, bond)
         known = [*generations, *(bond.generation for bond in theirs)]
         if known:
             self._meet(claim.digest, max(known).over(*known))
-
-    def _refuse_layout(self, claim: Claim, layout: Layout) -> None:
-        ledger = self._config.kafka.ledger
-        if layout.moving_to is not None:
-            raise LedgerMoving(ledger)
-        if layout.partitions != claim.partitions:
-            problem = (
-                f"kafka.ledger: the accounts in {ledger} are spread over {layout.partitions} "
-                f"partitions, {claim.input} has {claim.partitions}: they would not be found; "
-                "run `meteragent ledger migrate`"
-            )
-            raise TopicsUnfit([problem])
 
     def _meet(self, digest: str, newest: Generation) -> None:
         """Take a generation at the first meeting; leave at any with a newer one."""
@@ -96,6 +85,19 @@ class Ownership:
             raise Superseded(self._config.kafka.group)
         else:
             self._generation = mine.over(newest) if mine else newest.followed_by(digest)
+
+
+def refuse_layout(kafka: Kafka, partitions: int, layout: Layout) -> None:
+    """Refuse a ledger whose accounts do not lie as they do for so many partitions."""
+    if layout.moving_to is not None:
+        raise LedgerMoving(kafka.ledger)
+    if layout.partitions != partitions:
+        problem = (
+            f"kafka.ledger: the accounts in {kafka.ledger} are spread over {layout.partitions} "
+            f"partitions, {kafka.input} has {partitions}: they would not be found; "
+            "run `meteragent ledger migrate`"
+        )
+        raise TopicsUnfit([problem])
 
 
 def owner_of(kept: Kept) -> Owner | None:

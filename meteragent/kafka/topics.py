@@ -168,6 +168,12 @@ def partitions_of_input(kafka: Kafka, topics: Mapping[str, Topic]) -> int:
     return topics[kafka.input].partitions
 
 
+async def partitions_of(client: AIOKafkaAdminClient, topic: str) -> int:
+    """How many a topic has that is there."""
+    [described] = await client.describe_topics([topic])
+    return len(described["partitions"])
+
+
 async def _all_seen(client: AIOKafkaAdminClient, kafka: Kafka) -> bool:
     """Whether every topic is there, for the broker that happens to be asked."""
     try:

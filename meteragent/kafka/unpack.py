@@ -1,12 +1,14 @@
 """Batches of the input -> columns."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from meteragent.errors import BatchRefused
 from meteragent.formats import fast
 from meteragent.formats.forms import MessageDecoder
-from meteragent.formats.framing import Headers
+from meteragent.formats.framing import Headers, told_by_headers
+from meteragent.formats.mapping import Mapping
 from meteragent.kafka.fetch import MAGIC, Fetched, batch, magic
 from meteragent.stream.readings import Readings
 
@@ -55,3 +57,11 @@ class Unpacker:
     def _message(self, record: Any) -> bytes | None:  # noqa: ANN401 - aiokafka's own
         value: bytes | None = record.value
         return value if self._told_by is None else self._told_by(value, record.headers)
+
+
+def unpacker_for(mapping: Mapping, decoder: MessageDecoder) -> Unpacker:
+    """One of messages that say their schemas as a mapping says."""
+    if mapping.framing != "apicurio-headers":
+        return Unpacker(decoder)
+    of_protobuf = mapping.written == "protobuf"
+    return Unpacker(decoder, partial(told_by_headers, ids=mapping.ids, of_protobuf=of_protobuf))

@@ -5,15 +5,15 @@ who owns that, the clock, the consumer group.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Protocol
 
 from meteragent.config import Config
-from meteragent.formats.framing import told_by_headers
+from meteragent.config.works import Work
 from meteragent.formats.messages import message_decoder
+from meteragent.kafka.decode_once import DecodedOnce
 from meteragent.kafka.fetch import Fetched, batch
 from meteragent.kafka.restore import Kept
-from meteragent.kafka.unpack import Unpacker
+from meteragent.kafka.unpack import unpacker_for
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.members import Membership
 from meteragent.stream.group_homes import with_members
@@ -38,9 +38,11 @@ class KindOfWork(Protocol):
 
     silent: frozenset[Reason]
     """Of what is rejected for these reasons no document is written: it is others' to say."""
+    reads_messages: bool
+    """Whether it is fed what others write, in the form that `[input]` says."""
 
-    def unpacker(self) -> Unpacks:
-        """Of a partition of its own."""
+    def unpacker(self, partition: int) -> Unpacks:
+        """Of a partition."""
 
     def pipeline(self, partition: int, start: Position) -> "Pipeline | TotalPipeline":
         """One that goes on from there; what is known is still to be restored."""
@@ -50,19 +52,20 @@ class MeterWork:
     """Readings of meters in, their releases out."""
 
     silent: frozenset[Reason] = frozenset()
+    reads_messages = True
 
-    def __init__(self, config: Config, key: NoiseKey, homes: Homes) -> None:
-        self._config, self._key, self._homes = config, key, homes
-        self.decoder = message_decoder(config.mapping)
+    def __init__(
+        self, config: Config, key: NoiseKey, homes: Homes, once: DecodedOnce | None = None
+    ) -> None:
+        """`once`: where others in this process read the same input."""
+        self._config, self._key, self._homes, self._once = config, key, homes, once
+        self.decoder = message_decoder(config.mapping) if once is None else once.decoder
 
-    def unpacker(self) -> Unpacker:
+    def unpacker(self, partition: int) -> Unpacks:
         """One that remembers the ids of its meters."""
-        mapping = self._config.mapping
-        if mapping.framing != "apicurio-headers":
-            return Unpacker(self.decoder)
-        of_protobuf = mapping.written == "protobuf"
-        told_by = partial(told_by_headers, ids=mapping.ids, of_protobuf=of_protobuf)
-        return Unpacker(self.decoder, told_by)
+        if self._once is not None:
+            return self._once.reader(partition)
+        return unpacker_for(self._config.mapping, self.decoder)
 
     def pipeline(self, partition: int, start: Position) -> Pipeline:
         """The windows and accounts of meters."""
@@ -98,9 +101,10 @@ class HomeWork(MeterWork):
         members: Sequence[Membership],
         *,
         alone: bool,
+        once: DecodedOnce | None = None,
     ) -> None:
         """`alone`: nobody else takes the readings of meters in, and says what is wrong of them."""
-        super().__init__(config, key, homes)
+        super().__init__(config, key, homes, once)
         self._rosters, self._members = rosters, {one.home for one in members}
         self.silent = frozenset([Reason.NO_GROUP] if alone else Reason)
 
@@ -122,17 +126,35 @@ class GroupWork:
     """What partitions of homes tell in, releases of groups out."""
 
     silent: frozenset[Reason] = frozenset()
+    reads_messages = False
 
     def __init__(self, config: Config, key: NoiseKey, rosters: Mapping[str, Roster]) -> None:
         self._config, self._key, self._rosters = config, key, rosters
 
-    def unpacker(self) -> "PartialUnpacker":
-        """One of its own."""
+    def unpacker(self, partition: int) -> "PartialUnpacker":
+        """One that is the same for all."""
+        del partition
         return PartialUnpacker()
 
     def pipeline(self, partition: int, start: Position) -> TotalPipeline:
         """The windows and accounts of groups."""
         return TotalPipeline(self._config.groups, self._key, self._rosters, partition, start=start)
+
+
+def kind_of(
+    work: Work,
+    config: Config,
+    key: NoiseKey,
+    members: Sequence[Membership],
+    inputs: Homes,
+    outputs: Homes,
+    once: DecodedOnce | None = None,
+) -> KindOfWork:
+    """A kind of work on groups, where homes and groups are spread like this."""
+    spread = rosters(config, members, inputs, outputs)
+    if work is Work.HOMES:
+        return HomeWork(config, key, inputs, spread, members, alone=not config.policy, once=once)
+    return GroupWork(config, key, spread)
 
 
 class PartialUnpacker:

@@ -31,7 +31,7 @@ class GroupSession(Session):
         return self._config.groups
 
     def _built(self) -> GroupPipeline:
-        self._groups = GroupAccounts(self._config, self._ledger, self._members)
+        self._groups = GroupAccounts(self._config, self._ledger, self._members, counts=self._counts)
         self.tallied.remarks += self._groups.remarks
         return self._groups.pipeline(self._key)
 
@@ -54,7 +54,7 @@ def begun(
 ) -> Session:
     """A run over meters, or over the groups that are named. InvalidSetting: the plan has none.
 
-    `counts`: values are what registers show, which are not summed over homes yet.
+    `counts`: values are what registers show.
     """
     config = plan.config
     if groups is None:
@@ -67,8 +67,5 @@ def begun(
     if not config.group:
         problem, instead = "is given, and the plan is of meters", "make one with ma.group_policy"
         raise InvalidSetting("groups", problem, instead)
-    if counts:
-        problem = "is register, and registers are not summed over the homes of groups yet"
-        raise InvalidSetting("kind", problem, 'pass their differences, with kind="energy"')
     members = listed(groups, timezone=timezone, normalise_ids=config.agent.normalise_ids)
-    return GroupSession(members, plan, key, ledger, by_meter=by_meter)
+    return GroupSession(members, plan, key, ledger, by_meter=by_meter, counts=counts)

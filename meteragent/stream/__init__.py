@@ -42,5 +42,6 @@ partial_homes    the homes of one partition, and what they add to sums
 home_pipeline    readings of homes of one partition in, what they add to groups out
 totals      what partitions tell of panes, added up
 total_pipeline    what partitions tell in, releases of groups out
+relocated   homes and groups that are in other partitions from now on
 partition   what happens to a partition, and what is then to be done, as a table
 """

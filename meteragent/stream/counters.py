@@ -102,6 +102,10 @@ class Counters(Shown):
 
     # What is written down.
 
+    def last(self, rows: Integers) -> tuple[Integers, Integers]:
+        """The slot of each row's last register, or NEVER, and what is held of it."""
+        return self._slots[rows], self._values[rows]
+
     def until(self, rows: Integers) -> Integers:
         """When the slot of each row's last register begins, in milliseconds, or NEVER."""
         slots = self._slots[rows]

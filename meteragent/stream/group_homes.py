@@ -33,6 +33,12 @@ def with_members(
     return [*zip(policies, found, strict=True)]
 
 
+def without_members(assigned: Sequence[AssignedGroups], members: Iterable[Membership]) -> list[str]:
+    """The names of the policies that are for no group which anybody is ever in."""
+    found = with_members(assigned, members)
+    return [one.name for policies, who in found for one in policies if not who]
+
+
 class GroupHomes:
     """What every policy of groups keeps of homes, and the groups of each prefix."""
 
@@ -50,7 +56,7 @@ class GroupHomes:
             for its, roll in with_members(assigned, members)
         ]
         self._ways = [
-            (HomePanes(one.policy, groups.rolls), groups, nth)
+            (HomePanes(one, groups.rolls), groups, nth)
             for groups in self.groups
             for nth, one in enumerate(groups.assigned)
         ]
@@ -84,10 +90,11 @@ class GroupHomes:
         several = [(nth, one) for nth, its in enumerate(records) for one in its]
         if any(len(one) % KEPT.itemsize for _, one in several):
             raise LedgerDamaged("what is kept of a home is cut short or too long")
-        homes = np.repeat(self._homes, [len(b"".join(its)) // KEPT.itemsize for its in records])
+        many = [len(b"".join(its)) // KEPT.itemsize for its in records]
+        rows = np.repeat(np.arange(len(meters)), many)
         kept = np.frombuffer(b"".join(one for _, one in several), dtype=KEPT)
         for panes in self._keeping:
-            panes.take_over(homes, kept)
+            panes.take_over(rows, self._homes[rows], kept)
 
     @property
     def _keeping(self) -> list[HomePanes]:
@@ -110,12 +117,13 @@ class GroupHomes:
         for panes, groups, nth in self._ways:
             for told in panes.sums(clock):
                 step = groups.take(nth, told, course)
-                if step is not None:
+                if step is not None or panes.counts:
+                    step = step or groups.nothing(nth)
                     yield panes, replace(step, homes=self._records(told.homes))
 
     def _records(self, homes: Integers) -> dict[str, bytes]:
         """What is to be written down of homes that were heard: none where windows are panes."""
-        kept = [panes.kept(homes) for panes in self._keeping]
+        kept = [its for panes in self._keeping for its in panes.kept(homes)]
         if not kept:
             return {}
         rows = np.stack(kept, axis=1)

@@ -46,9 +46,11 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class AssignedGroups(Assigned):
-    """The same for the groups whose id begins with `prefix`."""
+    """The same for the groups whose id begins with `prefix`; of them nobody reads registers."""
 
     policy: GroupPolicy
+    of_registers: bool = False
+    """Whether readings of their homes are those of registers."""
 
 
 Of = TypeVar("Of", bound=Assigned)

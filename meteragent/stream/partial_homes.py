@@ -16,11 +16,14 @@ from meteragent.stream.meters import AssignedGroups
 from meteragent.stream.order import Course
 from meteragent.stream.panes import UNKNOWN
 from meteragent.stream.partial import Partial, way_of
+from meteragent.stream.position import DAWN
 from meteragent.stream.releases import Step
 from meteragent.stream.roster import Roster
 
 PASSED = "\0passed"
 """Under which a ledger keeps how far its partition has come: no meter's id begins so."""
+ANEW = b'{"lost":0}'
+"""What stands there once nobody knows any more: panes were told of, under policies of before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class PartialHomes(GroupHomes):
 
         No home that others do not take for late is further ahead than that.
         """
-        for panes in self._following:
+        for panes in self._following if clock != DAWN else ():
             policy = panes.policy
             ahead = clock + policy.grace + policy.idle
             panes.done = policy.panes.newest(ahead) + 1
@@ -100,10 +103,14 @@ class PartialHomes(GroupHomes):
                 yield panes, replace(step, homes=self._records(told.homes), told=partials)
 
     def _passed(self, panes: HomePanes, done: int) -> bytes:
-        """As it is written down once all panes before this one are told of, under one policy."""
-        known = {self._told[one].name.hex(): one.done for one in self.branches}
+        """As it is written down once all panes before this one are told of, under one policy.
+
+        Of what is still to follow others nothing is: whoever takes over lets it follow too.
+        """
+        told = (one for one in self.branches if one not in self._following)
+        known = {self._told[one].name.hex(): one.done for one in told}
         own = {self._told[panes].name.hex(): done}
-        return json.dumps({**known, **own}, separators=(",", ":")).encode()
+        return written_passed({**known, **own})
 
     def _partials(
         self, panes: HomePanes, one: AssignedGroups, told: PaneSum
@@ -126,6 +133,11 @@ def _way(groups: Groups, nth: int, roster: Roster) -> _Way:
     outputs = np.array([roster.output_of(name) for name in names], dtype=np.int64)
     found = {to: np.flatnonzero(outputs == to) for to in np.unique(outputs).tolist()}
     return _Way(way_of(groups.assigned[nth]), roster, groups.rolls.tags, found)
+
+
+def written_passed(known: Mapping[str, int]) -> bytes:
+    """Way -> the first pane that was not told of, as a ledger keeps it."""
+    return json.dumps(known, separators=(",", ":")).encode()
 
 
 def passed(record: bytes | None) -> dict[str, int]:

@@ -232,6 +232,10 @@ class Pipeline:
         ticks = (*self._ticked, *self._announced)
         return Position(offset, clock, max(self._processed, self._known_until), ticks)
 
+    def within(self, before: Position) -> Position:
+        """What is committed in the midst of records: they are all to be fed again."""
+        return before
+
     @property
     def holds_open(self) -> bool:
         """Whether any window that is not over holds a reading."""

@@ -4,7 +4,7 @@ A *record* is a Kafka message or a line of a file; a *run* is what one good reco
 single reading or an interval block of consecutive ones.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import compress
@@ -181,6 +181,15 @@ class Readings:
         ahead: Mask = self.ends > self.timestamps + skew
         return ahead
 
+    def between(self, first: int, until: int) -> "Readings | None":
+        """The records from an offset on and before another; nothing if there is none."""
+        runs = (self.offsets >= first) & (self.offsets < until)
+        rejects = [reject for reject in self.rejects if first <= reject.offset < until]
+        if runs.all() and len(rejects) == len(self.rejects):
+            return self
+        last = [*self.offsets[runs][-1:].tolist(), *(reject.offset for reject in rejects[-1:])]
+        return self.chosen(runs, rejects, max(last) + 1) if last else None
+
     def halves(self) -> Iterator["Readings"]:
         """The first half of the runs, and the others. Precondition: there are two or more."""
         middle, first = len(self.offsets) // 2, int(self.offsets[0])
@@ -205,3 +214,33 @@ class Readings:
         yield self.chosen(before, [r for r in self.rejects if r.offset < offset], offset)
         since = [r for r in self.rejects if r.offset >= offset]
         yield self.chosen(~before, since, self.next_offset)
+
+
+def joined(parts: Sequence[Readings]) -> Readings | None:
+    """Several in a row as one, if there are any. Precondition: offsets ascend from one to the next.
+
+    Ids stay numbered where all are by one list.
+    """
+    if not parts:
+        return None
+    first, *others = parts
+    if not others:
+        return first
+    return Readings(
+        _meters(parts),
+        np.concatenate([part.offsets for part in parts]),
+        np.concatenate([part.timestamps for part in parts]),
+        np.concatenate([part.counts for part in parts]),
+        np.concatenate([part.starts for part in parts]),
+        np.concatenate([part.intervals for part in parts]),
+        np.concatenate([part.watts for part in parts]),
+        [reject for part in parts for reject in part.rejects],
+        parts[-1].next_offset,
+    )
+
+
+def _meters(parts: Sequence[Readings]) -> list[str] | Numbered:
+    known = [part.meters for part in parts if isinstance(part.meters, Numbered)]
+    if len(known) == len(parts) and all(one.names is known[0].names for one in known):
+        return Numbered(known[0].names, np.concatenate([one.numbers for one in known]))
+    return [meter for part in parts for meter in part.meters]

@@ -80,7 +80,7 @@ class TotalPipeline:
         """Take over what the ledger knows of groups. Precondition: nothing was fed yet."""
         for groups in self._groups:
             groups.restore(accounts, DAWN)
-        kept = _read(accounts.get(PASSED))
+        kept = settled_in(accounts.get(PASSED))
         for total in self.totals:
             total.go_on(kept.get(total.way.hex(), Settled()))
             if total.lost != UNKNOWN:
@@ -120,11 +120,7 @@ class TotalPipeline:
             yield replace(step, accounts=accounts, place=place, stage=self._stage)
 
     def _kept(self) -> bytes:
-        kept = {
-            total.way.hex(): {**total.kept()._asdict(), "began": [*total.kept().began.items()]}
-            for total in self.totals
-        }
-        return json.dumps(kept, separators=(",", ":")).encode()
+        return written({total.way.hex(): total.kept() for total in self.totals})
 
     def counted(self) -> Counts:
         """What happened since somebody last asked."""
@@ -138,6 +134,10 @@ class TotalPipeline:
         return Position(offset, self.clock, max(self._processed, self._known_until))
 
     # What a pipeline of meters has too, and shells ask for: time passes here only as it is told.
+
+    def within(self, before: Position) -> Position:
+        """What is committed in the midst of records: how far all is decided, as it is by then."""
+        return replace(before, clock=self.clock)
 
     announced = False
     """Whether a tick is to be kept: never."""
@@ -172,7 +172,13 @@ class TotalPipeline:
         return [holding for groups in self._groups for holding in groups.cohort.holdings()]
 
 
-def _read(record: bytes | None) -> dict[str, Settled]:
+def written(settled: Mapping[str, Settled]) -> bytes:
+    """As a ledger keeps it: way -> what is settled."""
+    kept = {way: its._asdict() | {"began": [*its.began.items()]} for way, its in settled.items()}
+    return json.dumps(kept, separators=(",", ":")).encode()
+
+
+def settled_in(record: bytes | None) -> dict[str, Settled]:
     """Way -> what was kept."""
     try:
         found = {} if record is None else json.loads(record)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from meteragent.privacy.policy import Policy
 from meteragent.stream.groups import Groups
 from meteragent.stream.home_panes import PaneSum
 from meteragent.stream.panes import UNKNOWN
@@ -39,6 +40,15 @@ class Settled(NamedTuple):
     """The last pane of which something is lost."""
     began: dict[int, int] = {}  # noqa: RUF012 - nobody changes it
     """Partition of the input -> the first pane that it told of, where that was decided."""
+
+    @classmethod
+    def anew(cls, policy: Policy, since: int, sources: int) -> "Settled":
+        """Where all that was settled is lost: nothing that begins before `since` is decided.
+
+        Each of so many partitions of the input is to tell of all panes that follow.
+        """
+        done = int(policy.panes.newest(since - 1)) + 1
+        return cls(done, done - 1, dict.fromkeys(range(sources), done))
 
 
 class PaneTotals:

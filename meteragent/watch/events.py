@@ -119,16 +119,21 @@ class MembersRead:
     """Records that are no list of groups ..."""
     too_soon: int
     """... and that would have changed what has begun."""
+    without_members: tuple[str, ...] = ()
+    """Policies of groups that nobody is in."""
 
     @property
     def counts(self) -> dict[str, int]:
         """Each by its name."""
-        return asdict(self)
+        found = asdict(self)
+        del found["without_members"]
+        return found
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether somebody is not in the group that was meant."""
-        return bool(self.later or self.refused or self.damaged or self.too_soon)
+        """Whether somebody is not in the group that was meant, or nobody is in any."""
+        refused = self.later or self.refused or self.damaged or self.too_soon
+        return bool(refused or self.without_members)
 
 
 @dataclass(frozen=True, slots=True)

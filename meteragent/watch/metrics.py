@@ -108,7 +108,8 @@ class Monitor:
             _log.info("rebalanced", partitions=event.partitions)
         elif isinstance(event, e.MembersRead):
             said = _log.warning if event.is_doubtful else _log.info
-            said("members read", **event.counts)
+            nobody = {"without_members": event.without_members} if event.without_members else {}
+            said("members read", **event.counts, **nobody)
             self.members = event
             for outcome, count in event.counts.items():
                 self.series.memberships.labels(outcome).set(count)

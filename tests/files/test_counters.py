@@ -147,12 +147,28 @@ def test_a_register_that_says_another_unit_is_rejected_by_name(capsys: Said) -> 
     assert "wrong_unit 9" in capsys.readouterr().err
 
 
+GROUPS = (
+    CONFIG.replace("[[policy]]", "[[group]]")
+    .replace('"household"', '"feeder"\nhome_maximum = "12kW"\nmin_homes = 1')
+    .replace('idle = "1h"\n', "")
+    .replace('min_coverage = "0.5"\n', "")
+)
+STREET = [
+    line
+    for nth in range(20)
+    for home, used in (("m", 0.05), ("n", 0.1))
+    for line in lines([1000 + used * nth], nth)
+    for line in [line.replace('"m"', f'"{home}"')]
+]
+"""Of one home 200 W and of the other one 400 W, as their registers show it."""
+
+
 @pytest.mark.usefixtures("directory")
-def test_registers_of_the_homes_of_groups_are_refused_by_name(capsys: Said) -> None:
-    table = CONFIG.partition("[[policy]]")[2].replace(
-        '"household"', '"feeder"\nhome_maximum = "24kW"'
-    )
-    table = table.replace('min_coverage = "0.5"', "")
-    Path("agent.toml").write_text(CONFIG.partition("[[policy]]")[0] + f"[[group]]{table}")
-    assert main(["check", "--offline", "-c", "agent.toml"]) == Exit.CONFIGURATION
-    assert "input.kind: is of registers, which are not summed over" in capsys.readouterr().err
+@pytest.mark.parametrize("cut", [0, 7, 12])
+def test_registers_of_the_homes_of_a_group_are_summed(cut: int) -> None:
+    """In one run, or in two with one ledger: the second goes on from the last registers."""
+    Path("agent.toml").write_text(GROUPS)
+    Path("groups.csv").write_text("meter_id,group_id\nm,f\nn,f\n")
+    more = ("--groups", "groups.csv", "--ledger", "spend.db", "--at-end", "keep")
+    sanitized(STREET[:cut], *more)
+    assert sanitized(STREET, *more)[:3] == [(0, 600.0), (1, 600.0), (2, 600.0)]

@@ -405,8 +405,6 @@ def test_what_may_be_lost_of_a_home_is_explained(
     [
         (["sanitize", "in.jsonl", "-c", "agent.toml"], "--groups: is missing; name the file"),
         ([*ARGUMENTS, "--by-meter"], "--by-meter: closes windows as each meter is heard"),
-        (["ledger", "migrate", "-c", "agent.toml"], "group: is beyond this command"),
-        (["ledger", "accept-loss", "-c", "agent.toml"], "group: is beyond this command"),
         (["explain", "-c", "agent.toml", "--groups", "groups.csv"], "--groups: is given, and no"),
         (
             ["explain", "--preset", "presence", "--meter", "m", "--groups", "groups.csv"],
@@ -433,6 +431,50 @@ def test_groups_that_no_policy_is_for_are_counted(
     assert main(KEPT) == Exit.OK
     assert "1 groups have no [[group]]: nothing is released of them" in capfd.readouterr().err
     assert {one["group_id"] for one in released()} == {"feeder-0"}
+
+
+def test_a_table_that_is_for_groups_of_nobody_is_named(
+    directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    other = CONFIGURATION.partition("[[group]]")[2].replace('"feeder"', '"street"\nmatch = "s-"')
+    (directory / "agent.toml").write_text(f"{CONFIGURATION}[[group]]{other}")
+    assert main(KEPT) == Exit.OK
+    told = capfd.readouterr().err
+    assert "[[group]] street: no home is in a group that it is for" in told
+    assert "[[group]] feeder" not in told
+    assert {one["group_id"] for one in released()} == {"feeder-0", "feeder-1"}
+
+
+def test_a_group_that_nobody_is_in_by_then_has_no_window(directory: Path) -> None:
+    """Nor a release of 0 homes, from which it would follow when somebody was in it."""
+    table = "meter_id,group_id,from,until\n" + MEMBERS.replace("\n", ",,\n")
+    table += f"home-8,ghost,,{BEGIN - 60 * MINUTE}\n"
+    (directory / "groups.csv").write_text(table)
+    assert main(KEPT) == Exit.OK
+    assert {one["group_id"] for one in released()} == {"feeder-0", "feeder-1"}
+
+
+def test_a_group_that_is_renamed_is_another_one_and_waits_for_what_its_homes_reserve(
+    directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its homes spend no second reserve: of them nothing is released for one horizon."""
+    (directory / "agent.toml").write_text(CONFIGURATION + 'horizon = "4h"\n')
+    every = lines(900)
+    (directory / "in.jsonl").write_text("".join(every[: len(every) // 4]))
+    assert main([*KEPT, "--at-end", "keep"]) == Exit.OK
+    renamed = MEMBERS.replace("feeder-0", "street")
+    (directory / "groups.csv").write_text("meter_id,group_id\n" + renamed)
+    (directory / "in.jsonl").write_text("".join(every))
+    capfd.readouterr()
+    assert main(KEPT) == Exit.OK
+    assert "4 memberships begin later than they are to, and 0 never do" in capfd.readouterr().err
+    windows: dict[str, list[int]] = {}
+    for one in released():
+        assert one["homes"] == 4
+        windows.setdefault(one["group_id"], []).append(one["window_start"])
+    assert windows["street"][0] - windows["feeder-0"][-1] >= 240 * MINUTE
+    assert len(windows["street"]) > 3
+    assert len(windows["feeder-1"]) == 30
 
 
 def test_a_ledger_from_before_groups_is_gone_on_with(directory: Path) -> None:

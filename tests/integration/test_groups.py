@@ -138,7 +138,9 @@ async def tell_members(street: Street, members: list[Membership]) -> str:
     return said
 
 
-async def published(config: Config, count: int, seconds: float = 90) -> list[bytes]:
+async def published(
+    config: Config, count: int, seconds: float = 90, sums: int = SUMS
+) -> list[bytes]:
     """What is released, once there are so many; and no more than these."""
     found: list[bytes] = []
     consumer = AIOKafkaConsumer(
@@ -148,7 +150,7 @@ async def published(config: Config, count: int, seconds: float = 90) -> list[byt
     )
     async with consumer:
         outputs = works(config)[Work.GROUPS].kafka.outputs
-        consumer.assign([TopicPartition(topic, n) for topic in outputs for n in range(SUMS)])
+        consumer.assign([TopicPartition(topic, n) for topic in outputs for n in range(sums)])
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while len(found) < count:
@@ -208,17 +210,37 @@ def soon() -> int:
     return (int(time.time() * 1000) + DAY) // HOUR * HOUR
 
 
+REGISTERS = """
+[input]
+kind = "register"
+unit = "Wh"
+"""
+
+
+def shown(lines: list[bytes]) -> list[bytes]:
+    """What registers show of these readings, one after the other."""
+    used: Counter[str] = Counter()
+    found = []
+    for reading in map(json.loads, lines):
+        used[reading["meter_id"]] += reading["value"] / 12
+        found.append(json.dumps(reading | {"value": used[reading["meter_id"]]}).encode())
+    return found
+
+
+@pytest.mark.parametrize("of", ["power", "registers"])
 def test_groups_are_released_as_of_one_file(
-    kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     street = Street(tmp_path, kafka)
     begin = soon()
 
     async def scenario() -> None:
+        lines = [*day(begin, 1, hours=3), *closing(begin, street.partitions)]
+        if of == "registers":
+            street.policies, lines = REGISTERS + GROUPS, shown(lines)
         await street.create()
         await tell_members(street, MEMBERS)
-        lines = [*day(begin, 1), *closing(begin, street.partitions)]
         expected = await asyncio.to_thread(through_files, tmp_path, lines)
         await produce(street.config, street.partitions, lines)
         async with working(street) as told:

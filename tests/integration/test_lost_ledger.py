@@ -16,7 +16,7 @@ from meteragent.commands.exit_codes import Exit
 from meteragent.errors import TooEarly
 from meteragent.kafka import restore, topics
 from meteragent.kafka.clients import Clients
-from meteragent.kafka.loss import accept_loss
+from meteragent.kafka.loss import accept_all
 from meteragent.kafka.owner import OWNER
 from meteragent.stream.homes import Homes
 from tests.integration.fleet import watching
@@ -141,8 +141,9 @@ def test_a_ledger_that_was_made_anew_is_not_taken_for_an_empty_one(
 async def accept_loss_later(fleet: Tight, hours: int) -> dict[int, int]:
     """So many hours from now, as far as the command knows."""
     key, now = fleet.config.agent.noise_key(), int(time.time() * 1000) + hours * HOUR
-    clients = Clients(fleet.config.kafka)
-    return await accept_loss(fleet.config, key, clients, now, confirmed=False)
+    accepted = await accept_all(fleet.config, key, now, confirmed=False)
+    assert {ledger for ledger, _ in accepted} == {fleet.config.kafka.ledger}
+    return {partition: since or 0 for (_, partition), since in accepted.items()}
 
 
 def test_a_horizon_after_the_loss_accounts_begin_anew_and_nothing_older_is_released(

@@ -190,7 +190,7 @@ class BrokenOff(Exception):
     """In the middle."""
 
 
-@pytest.mark.parametrize("step", ["_mark", "_widen", "_move", "_finish"])
+@pytest.mark.parametrize("step", ["mark", "widen", "move", "finish"])
 def test_a_migration_that_was_broken_off_is_waited_for_and_goes_on(
     tmp_path: Path, servers: str, step: str
 ) -> None:
@@ -199,7 +199,7 @@ def test_a_migration_that_was_broken_off_is_waited_for_and_goes_on(
 
     async def breaks(*arguments: object, **named: object) -> object:
         calls.append(arguments)
-        if len(calls) == (1 if step == "_widen" else 2):
+        if len(calls) == (1 if step == "widen" else 2):
             raise BrokenOff
         return await real(*arguments, **named)
 
@@ -210,7 +210,7 @@ def test_a_migration_that_was_broken_off_is_waited_for_and_goes_on(
             with patch.object(migrate, step, breaks), pytest.raises(BrokenOff):
                 await migrate.migrate(fleet.config, key, clients, now)
             agent = await fleet.start()
-            if step in {"_move", "_finish"}:
+            if step in {"move", "finish"}:
                 await agent.says("agent failed", error="LedgerMoving")
                 agent.signal(signal.SIGTERM)
                 assert await agent.ended() == 0

@@ -270,3 +270,22 @@ def test_a_longer_file_of_homes_takes_no_more_memory(tmp_path: Path) -> None:
         most.append(int(done.stdout) * 1024)
     in_python = 8 + 8 + 60  # a time, a value and a string of each row
     assert most[1] - most[0] < 140 * 120 * 40 * in_python / 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_registers_of_homes_are_summed_as_those_of_their_lines_are(
+    kind: str, tmp_path: Path
+) -> None:
+    plan = plan_in(tmp_path)
+    used = [Row(row.meter, row.time, 1000.0 + 10 * nth) for nth, row in enumerate(DAY)]
+    how: dict[str, Any] = {"kind": "register", "unit": "Wh", **PLACES}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ma.ReadingsLost)
+        released = records(
+            ma.protect(frame(used, kind), plan, ledger=None, groups=of_kind(GROUPS, kind), **how)
+        )
+    file = tmp_path / "agent.toml"
+    file.write_text(file.read_text() + '[input]\nkind = "register"\nunit = "Wh"\n')
+    policies = [one.policy for one in plan.config.groups]
+    assert [document(row, policies) for row in released] == sanitized(used, tmp_path)
+    assert any(row["status"] == "released" for row in released)

@@ -1,15 +1,18 @@
 """Bugs planted on purpose where groups are released: the schedules of groups must notice each."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
 from meteragent.kafka import takeover
+from meteragent.kafka.memberships import MembersTopic
 from meteragent.kafka.outbox import Outbox
 from meteragent.kafka.restore import Kept
 from meteragent.kafka.work import known
+from meteragent.privacy.members import Membership
 from meteragent.stream.home_panes import HomePanes, PaneSum
 from meteragent.stream.meters import AssignedGroups
 from meteragent.stream.partial_homes import PartialHomes
@@ -93,6 +96,16 @@ def tells_nobody() -> Bug:
     return patch.object(Outbox, "tell", lambda *_: None)
 
 
+def notices_no_moves() -> Bug:
+    """Whoever has read who is in which group does not look again."""
+
+    async def watch(self: MembersTopic, known: Sequence[Membership]) -> None:
+        del self, known
+        await asyncio.Event().wait()
+
+    return patch.object(MembersTopic, "watch", watch)
+
+
 BUGS = (
     Planted(tells_again_after_a_takeover, 20, "is told of", "groups"),
     Planted(counts_again_after_a_takeover, 100, "Broken", "groups"),
@@ -102,4 +115,5 @@ BUGS = (
     Planted(decides_too_soon, 20, "Broken", "groups"),
     Planted(passes_undecided_panes, 50, "Broken", "groups"),
     Planted(tells_nobody, 20, "Broken", "groups"),
+    Planted(notices_no_moves, 20, "Broken", "groups"),
 )

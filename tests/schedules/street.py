@@ -35,6 +35,8 @@ START = 10**6 * HOUR
 WINDOW = 2 * HOUR
 """The policies' windows begin at multiples of some part of it."""
 LEAD = 2 * HOUR
+LATER = 20 * MINUTE
+"""From one move to the next: whoever began before it is to notice."""
 
 _AGENT = {"commit_interval": "300ms", "max_skew": "60m", "drain_deadline": "1500ms"}
 _KAFKA = {"transaction_timeout": "4s", "groups_lead": "2h"}
@@ -185,7 +187,7 @@ def _since_ever(home: str, groups: list[str]) -> list[Membership]:
 def _moves(first: dict[str, list[str]], random: Random) -> Iterator[Told]:
     """Two homes move to another group, and somebody new comes."""
     for nth, home in enumerate([*random.sample([*first], 2), _homes()[0]]):
-        written = START + (nth + 1) * MINUTE
+        written = START + (nth + 1) * LATER
         since = written + LEAD + random.randrange(40) * MINUTE
         its = first.get(home, [])
         past = [Membership(home, its[0], ALWAYS, since)] if its else []

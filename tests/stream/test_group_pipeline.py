@@ -112,7 +112,7 @@ def test_of_several_spellings_what_was_heard_last_is_kept() -> None:
     homes = second._homes
     homes.restore(["a"], [[records[1], records[0]]], 0)
     [panes] = homes.branches
-    kept = panes.kept(np.array([homes.places["a"]]))
+    [kept] = panes.kept(np.array([homes.places["a"]]))
     assert kept["level"].tolist() == [70]
 
 
