@@ -6,8 +6,9 @@ from meteragent.errors import InvalidSetting
 from meteragent.formats.decoder import Decoder, DocumentDecoder
 from meteragent.formats.forms import Body, MessageDecoder
 from meteragent.formats.mapped import MappedDecoder
+from meteragent.formats.mapped_one import Documents
 from meteragent.formats.mapping import Mapping
-from meteragent.formats.registered import RegisteredDecoder, Schema, SchemaRefused
+from meteragent.formats.registered import AvroShapes, RegisteredDecoder, Schema, SchemaRefused
 
 _MISSING = "is read by meteragent[registry], which is not installed"
 _INSTEAD = "run: pip install 'meteragent[registry]'"
@@ -20,7 +21,10 @@ def message_decoder(mapping: Mapping) -> MessageDecoder:
     """
     mapping.refuse_documents()
     reader = _BY_SCHEMA.get(mapping.written)
-    return _of_json(mapping) if reader is None else RegisteredDecoder(reader(mapping))
+    if reader is None:
+        return _of_json(mapping)
+    decoders = reader(mapping)
+    return RegisteredDecoder(decoders, _shapes(mapping) if mapping.written == "avro" else None)
 
 
 def _of_json(mapping: Mapping) -> MessageDecoder:
@@ -37,6 +41,12 @@ def _avro(mapping: Mapping) -> Callable[[Schema], MessageDecoder]:
     if mapping.is_canonical:
         return lambda schema: canonical(parsed(schema))
     return lambda schema: MappedDecoder(mapping, body=AvroBody(parsed(schema)))
+
+
+def _shapes(mapping: Mapping) -> AvroShapes:
+    from meteragent.formats.avro_schema import shape_of  # noqa: PLC0415 - an extra
+
+    return AvroShapes(None if mapping.is_canonical else Documents(mapping), shape_of)
 
 
 def _protobuf(mapping: Mapping) -> Callable[[Schema], MessageDecoder]:
