@@ -215,8 +215,8 @@ class Table:
         if len(fields) < self.needed:
             raise BadRecord(Reason.WRONG_SHAPE)
         fields = [field.strip(_BLANK) for field in fields]
+        value = self._number(fields[self.value])  # first: it may tell that no row is to be taken
         meter, time = self._meter_of(fields), self._time_of(fields)
-        value = self._number(fields[self.value])
         if isinf(value):
             raise BadRecord(Reason.BAD_VALUE)
         return meter, time, nan if self.beside.is_absent(fields) else value

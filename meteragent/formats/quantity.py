@@ -146,7 +146,7 @@ class Quantity:
         if self.kind == "power":
             if self.ratio == 1:
                 return values
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):  # a NaN may signal
                 return np.clip(values * float(self.ratio), -_LARGEST, _LARGEST)
         watts = np.empty(values.shape)
         left = np.arange(len(values))
