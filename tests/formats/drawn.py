@@ -38,7 +38,11 @@ class Mapped(NamedTuple):
 
 
 def _mapping(
-    columns: Columns, meaning: Meaning, zone: tzinfo | None = None, form: str = "auto", **more: Any  # noqa: ANN401
+    columns: Columns,
+    meaning: Meaning,
+    zone: tzinfo | None = None,
+    form: str = "auto",
+    **more: Any,  # noqa: ANN401
 ) -> Mapping:
     return Mapping(columns, time_format=form, zone=zone, meaning=meaning, given=GIVEN, **more)
 
@@ -106,7 +110,7 @@ def document(draw: Random, drawn: Mapped, bad: float) -> bytes:
     if draw.random() < bad:
         loose = [*re.finditer(r'"\w+":', text)]
         one = draw.choice(loose)[0]
-        change = draw.choice(('"x":', f'{one}1,{one}', one.replace('"', ' "'), '"\\u0074":'))
+        change = draw.choice(('"x":', f"{one}1,{one}", one.replace('"', ' "'), '"\\u0074":'))
         text = text.replace(one, change, 1)
     return mutated(draw, text.encode("utf-8", "surrogatepass"), bad / 2)
 

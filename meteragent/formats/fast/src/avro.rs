@@ -1,9 +1,10 @@
 //! Fields of Avro messages, found by their places.
 
 use crate::cells::{Cell, Found, Place, Places};
+use crate::text;
 
-/// Of seven bits, in the longest numbers that are read here.
-const GROUPS: u32 = 9;
+/// Bytes of seven bits, in the longest numbers that are read here.
+const MOST_SEVENS: usize = 9;
 
 /// What a value is.
 #[derive(Clone, Debug)]
@@ -66,11 +67,43 @@ impl Kind {
     }
 }
 
+/// A field of the outermost record, or of a record in it.
+#[derive(Debug)]
+enum Step {
+    /// A whole number, which is kept.
+    Whole(usize),
+    /// A number of eight bytes, which is kept.
+    Double(usize),
+    /// A text, which is kept.
+    Text(usize),
+    /// Something at this place.
+    Asked(Kind, usize),
+    /// Something that nobody asks for.
+    Unasked(Kind),
+}
+
 /// How messages of a schema are read.
 #[derive(Debug)]
 pub struct Schema {
-    whole: Kind,
+    steps: Vec<Step>,
     items: Vec<Kind>,
+}
+
+fn flat(kind: Kind, places: &Places, at: Option<usize>, steps: &mut Vec<Step>) {
+    let cell = at.and_then(|at| places.all.get(at)).and_then(|place| place.cell);
+    steps.push(match (kind, at, cell) {
+        (Kind::Record(fields), _, None) => {
+            for (_, kind, to) in fields {
+                flat(kind, places, to, steps);
+            }
+            return;
+        }
+        (Kind::Whole, _, Some(cell)) => Step::Whole(cell),
+        (Kind::Double, _, Some(cell)) => Step::Double(cell),
+        (Kind::Bytes(true), _, Some(cell)) => Step::Text(cell),
+        (kind, Some(at), _) => Step::Asked(kind, at),
+        (kind, None, _) => Step::Unasked(kind),
+    });
 }
 
 impl Schema {
@@ -78,7 +111,10 @@ impl Schema {
     pub fn new(mut whole: Kind, places: &Places) -> Option<Self> {
         let mut items = Vec::new();
         whole.bind(places, 0, &mut items)?;
-        Some(Schema { whole, items })
+        matches!(whole, Kind::Record(_)).then_some(())?;
+        let mut steps = Vec::new();
+        flat(whole, places, Some(0), &mut steps);
+        Some(Schema { steps, items })
     }
 
     /// What a message holds. Nothing: it is not surely what its schema says.
@@ -92,7 +128,18 @@ impl Schema {
             bytes: message,
             at: 0,
         };
-        reader.value(&self.whole, places, 0, found)?;
+        for step in &self.steps {
+            match step {
+                Step::Whole(cell) => found.set(*cell, Cell::Whole(reader.number()?)),
+                Step::Double(cell) => {
+                    let number = f64::from_le_bytes(reader.fixed()?);
+                    found.set(*cell, finite(number)?);
+                }
+                Step::Text(cell) => found.set(*cell, Cell::Text(reader.text()?)),
+                Step::Asked(kind, at) => reader.value(kind, places, *at, found)?,
+                Step::Unasked(kind) => reader.skip(kind)?,
+            }
+        }
         (reader.at == message.len()).then_some(())
     }
 
@@ -142,19 +189,14 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    #[inline]
     fn number(&mut self) -> Option<i64> {
-        let mut found = 0u64;
-        for group in 0..GROUPS {
-            let byte = *self.bytes.get(self.at)?;
-            self.at += 1;
-            found |= u64::from(byte & 0x7f) << (7 * group);
-            if byte < 0x80 {
-                return Some((found >> 1) as i64 ^ -((found & 1) as i64));
-            }
-        }
-        None
+        let (found, length) = text::sevens(self.bytes.get(self.at..)?, MOST_SEVENS)?;
+        self.at += length;
+        Some(text::zigzag(found))
     }
 
+    #[inline]
     fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let found = self.bytes.get(self.at..self.at.checked_add(length)?)?;
         self.at += length;
@@ -237,6 +279,7 @@ impl<'a> Reader<'a> {
         })
     }
 
+    #[inline]
     fn text(&mut self) -> Option<&'a [u8]> {
         let text = self.sized()?;
         (text.is_ascii() || std::str::from_utf8(text).is_ok()).then_some(text)

@@ -1,11 +1,14 @@
 //! The records of a batch (format 2), as Kafka stores them.
 
 use crate::columns::{Columns, Form, Names, Standing};
+use crate::text;
 use crate::unpack::{Fault, unpacked};
 use std::ops::Range;
 
 /// What a batch may unpack to, and what may come of those that are read together, in bytes.
 pub const MOST_UNPACKED: usize = 256 << 20;
+/// Bytes of a number; nothing that is asked for here is as long.
+const MOST_SEVENS: usize = 9;
 /// Bytes of a record that holds nothing.
 const SHORTEST: usize = 7;
 const HEAD: usize = 61;
@@ -96,21 +99,11 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A number in bytes of seven bits, the last of which has no eighth; its sign comes last.
+    /// A number whose sign comes last.
     fn number(&mut self) -> Option<i64> {
-        let (mut found, mut shift) = (0u64, 0u32);
-        loop {
-            let byte = *self.bytes.get(self.at)?;
-            self.at += 1;
-            found |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some((found >> 1) as i64 ^ -((found & 1) as i64));
-            }
-            shift += 7;
-            if shift > 56 {
-                return None; // nothing that is asked for here is as long
-            }
-        }
+        let (found, length) = text::sevens(self.bytes.get(self.at..)?, MOST_SEVENS)?;
+        self.at += length;
+        Some(text::zigzag(found))
     }
 
     /// Bytes behind their length; none if it is negative.

@@ -160,6 +160,39 @@ impl Places {
 /// A step by its name, and what that is in a list.
 pub type Way = (String, Option<usize>);
 
+/// What stands where a value is.
+#[derive(Clone, Copy, Debug)]
+pub enum Blank {
+    /// This field, whose text stands between quotes.
+    Text(usize),
+    /// This field, which is no list.
+    Value(usize),
+    /// A field that is one, at this place.
+    Series(usize),
+    /// Something that nobody asks for.
+    Unasked,
+}
+
+/// Where a value stands in a document.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    /// Where it begins.
+    pub from: usize,
+    /// Where it ends.
+    pub until: usize,
+    /// What it is.
+    pub blank: Blank,
+}
+
+/// What is used again for each document.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// Numbers of lists.
+    pub series: Vec<f64>,
+    /// Where values stand, from the first to the last.
+    pub marks: Vec<Mark>,
+}
+
 /// What was found in a document so far.
 pub struct Found<'a, 's> {
     cells: [Cell<'a>; MOST_CELLS],
@@ -168,19 +201,40 @@ pub struct Found<'a, 's> {
     lists: [&'a [u8]; MOST_LISTS],
     /// Numbers of lists.
     pub series: &'s mut Vec<f64>,
+    marks: &'s mut Vec<Mark>,
+    is_odd: bool,
 }
 
 impl<'a, 's> Found<'a, 's> {
     /// Nothing yet.
-    pub fn new(series: &'s mut Vec<f64>) -> Self {
-        series.clear();
+    pub fn new(scratch: &'s mut Scratch) -> Self {
+        scratch.series.clear();
+        scratch.marks.clear();
         Found {
             cells: [Cell::Missing; MOST_CELLS],
             held: 0,
             visited: 0,
             lists: [&[]; MOST_LISTS],
-            series,
+            series: &mut scratch.series,
+            marks: &mut scratch.marks,
+            is_odd: false,
         }
+    }
+
+    /// Note where a value stands.
+    pub fn mark(&mut self, from: usize, until: usize, blank: Blank) {
+        self.marks.push(Mark { from, until, blank });
+    }
+
+    /// Where values stand. Nothing: fields hold what no pattern says.
+    pub fn marks(&self) -> Option<&[Mark]> {
+        (!self.is_odd).then_some(self.marks)
+    }
+
+    /// Keep that a field holds fields or a list.
+    pub fn keep_other(&mut self, place: &Place) {
+        self.is_odd |= place.cell.is_some();
+        self.keep(place, Cell::Other);
     }
 
     /// Forget all that was found in an entry of the lists up to here, and in those below.
@@ -221,6 +275,7 @@ impl<'a, 's> Found<'a, 's> {
     }
 
     /// Put something into a cell.
+    #[inline]
     pub fn set(&mut self, which: usize, cell: Cell<'a>) {
         self.cells[which] = cell;
         self.held |= 1 << which;

@@ -1,13 +1,12 @@
 //! Records that are written as a mapping or a schema says.
 
 use crate::avro::Schema;
-use crate::cells::{Cell, Found, Places};
+use crate::cells::{Cell, Found, Places, Scratch};
 use crate::columns::{Columns, Form, Names, Standing};
 use crate::json;
 use crate::mapped::Meaning;
 use crate::moment;
 use crate::record::{LATEST, MOST_BYTES, MOST_VALUES, is_meter};
-use std::collections::HashMap;
 
 /// JSON under a mapping.
 pub struct Mapped {
@@ -15,7 +14,8 @@ pub struct Mapped {
     pub places: Places,
     /// What they mean.
     pub meaning: Meaning,
-    series: Vec<f64>,
+    pattern: json::Pattern,
+    scratch: Scratch,
 }
 
 impl Mapped {
@@ -24,7 +24,8 @@ impl Mapped {
         Mapped {
             places,
             meaning,
-            series: Vec::new(),
+            pattern: json::Pattern::default(),
+            scratch: Scratch::default(),
         }
     }
 }
@@ -39,8 +40,14 @@ impl Form for Mapped {
     ) -> Option<()> {
         let (runs, values) = (columns.offsets.len(), columns.watts.len());
         (record.len() <= MOST_BYTES).then_some(())?;
-        let mut found = Found::new(&mut self.series);
-        json::whole(&self.places, record, &mut found)?;
+        let mut found = Found::new(&mut self.scratch);
+        if self.pattern.read(&self.places, record, &mut found).is_none() {
+            found = Found::new(&mut self.scratch);
+            json::whole(&self.places, record, &mut found)?;
+            if let (0, Some(marks)) = (self.places.lists(), found.marks()) {
+                self.pattern.make(record, marks);
+            }
+        }
         let mut taking = Taking {
             places: &self.places,
             meaning: &self.meaning,
@@ -113,8 +120,9 @@ pub enum Said {
 pub struct Registered {
     places: Places,
     said: Said,
-    schemas: HashMap<u32, Schema>,
-    series: Vec<f64>,
+    schemas: Vec<(u32, Schema)>,
+    newest: usize,
+    scratch: Scratch,
 }
 
 const MAGIC: u8 = 0;
@@ -125,8 +133,9 @@ impl Registered {
         Registered {
             places,
             said,
-            schemas: HashMap::new(),
-            series: Vec::new(),
+            schemas: Vec::new(),
+            newest: 0,
+            scratch: Scratch::default(),
         }
     }
 
@@ -134,15 +143,23 @@ impl Registered {
     pub fn learn(&mut self, number: u32, kind: crate::avro::Kind) -> bool {
         let schema = Schema::new(kind, &self.places);
         let is_read = schema.is_some();
-        if let Some(schema) = schema {
-            self.schemas.insert(number, schema);
-        }
+        self.forget(number);
+        self.schemas.extend(schema.map(|schema| (number, schema)));
         is_read
     }
 
     /// Know it no longer.
     pub fn forget(&mut self, number: u32) {
-        self.schemas.remove(&number);
+        self.schemas.retain(|(known, _)| *known != number);
+    }
+
+    /// Which of them is this one; mostly it is that of the message before.
+    fn known(&mut self, number: u32) -> Option<usize> {
+        let is_it = |one: &(u32, Schema)| one.0 == number;
+        if !self.schemas.get(self.newest).is_some_and(is_it) {
+            self.newest = self.schemas.iter().position(is_it)?;
+        }
+        Some(self.newest)
     }
 }
 
@@ -159,9 +176,10 @@ impl Form for Registered {
         let [MAGIC, number @ ..] = *head else {
             return None;
         };
-        let schema = self.schemas.get(&u32::from_be_bytes(number))?;
+        let known = self.known(u32::from_be_bytes(number))?;
+        let (_, schema) = &self.schemas[known];
         (body.len() <= MOST_BYTES).then_some(())?;
-        let mut found = Found::new(&mut self.series);
+        let mut found = Found::new(&mut self.scratch);
         schema.whole(&self.places, body, &mut found)?;
         match &self.said {
             Said::Canonical => canonical(&found, names, columns, at)?,

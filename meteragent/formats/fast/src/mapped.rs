@@ -113,11 +113,12 @@ impl Meaning {
     }
 
     /// What it is stamped with.
+    #[inline]
     fn stamp(&self, found: &Found) -> Option<Stamp> {
         if let [only] = self.time[..] {
             return match found.cell(only) {
                 Cell::Text(text) => self.times.of_text(text),
-                Cell::Token(token, _) => self.times.of_token(token),
+                Cell::Token(token, number) => self.times.of_token(token, number),
                 Cell::Whole(number) => self.times.of_whole(number),
                 _ => None,
             };

@@ -1,6 +1,6 @@
 //! Lines of a table; `meteragent.formats.csv_rows` says in Python what each means.
 
-use crate::cells::{Cell, Found};
+use crate::cells::{Cell, Found, Scratch};
 use crate::columns::{Columns, Form, Names, Standing};
 use crate::mapped::Meaning;
 use crate::record::MOST_BYTES;
@@ -18,7 +18,7 @@ pub struct Table {
     pub cells: Vec<(usize, usize)>,
     /// What they mean.
     pub meaning: Meaning,
-    series: Vec<f64>,
+    scratch: Scratch,
 }
 
 impl Table {
@@ -29,7 +29,7 @@ impl Table {
             needed,
             cells,
             meaning,
-            series: Vec::new(),
+            scratch: Scratch::default(),
         }
     }
 }
@@ -45,7 +45,7 @@ impl Form for Table {
         let is_quoted = line.contains(&b'"');
         let most = if is_quoted { LONGEST_QUOTED } else { MOST_BYTES };
         (line.len() <= most).then_some(())?;
-        let mut found = Found::new(&mut self.series);
+        let mut found = Found::new(&mut self.scratch);
         let mut wanted = self.cells.iter().peekable();
         let (mut rest, mut column) = (Some(line), 0);
         while let Some(text) = rest {

@@ -36,6 +36,59 @@ pub fn plain_letters(text: &[u8]) -> usize {
     at + text[at..].iter().take_while(is_plain).count()
 }
 
+/// Whether texts of the same length are the same; sooner than by a call, if they are short.
+#[inline]
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+    let words = |text: &[u8]| Some((text.first_chunk().map(word)?, text.last_chunk().map(word)?));
+    match words(one) {
+        Some(ends) if one.len() <= 16 => Some(ends) == words(other),
+        _ => one == other,
+    }
+}
+
+/// Bytes of seven bits each, the last of which has no eighth -> a number, and how many they are.
+///
+/// Nothing: there are more than `most` of them, or not as many as it says.
+#[inline]
+pub fn sevens(bytes: &[u8], most: usize) -> Option<(u64, usize)> {
+    let first = *bytes.first()?;
+    if first < 0x80 {
+        Some((u64::from(first), 1))
+    } else {
+        longer_sevens(bytes, most)
+    }
+}
+
+fn longer_sevens(bytes: &[u8], most: usize) -> Option<(u64, usize)> {
+    if let Some(eight) = bytes.first_chunk::<8>() {
+        let word = u64::from_le_bytes(*eight);
+        let ends = !word & HIGH;
+        if ends != 0 {
+            let length = ends.trailing_zeros() / 8 + 1;
+            let kept = word & (u64::MAX >> (64 - 8 * length)) & !HIGH;
+            let pairs = kept & 0x007f_007f_007f_007f | (kept & 0x7f00_7f00_7f00_7f00) >> 1;
+            let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+            let found = fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4;
+            return (length as usize <= most).then_some((found, length as usize));
+        }
+    }
+    let mut found = 0;
+    for (nth, byte) in bytes.iter().take(most).enumerate() {
+        found |= u64::from(byte & 0x7f) << (7 * nth);
+        if *byte < 0x80 {
+            return Some((found, nth + 1));
+        }
+    }
+    None
+}
+
+/// A number whose sign comes last.
+#[inline]
+pub fn zigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
 /// Eight digits at once, if they are.
 fn eight_digits(text: &[u8]) -> Option<u64> {
     let letters = u64::from_le_bytes(*text.first_chunk::<8>()?);
@@ -125,6 +178,18 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, at: 0 }
     }
 
+    /// Where that is.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Go on behind these letters. Nothing: others come next.
+    #[inline]
+    pub fn follows(&mut self, letters: &[u8]) -> Option<()> {
+        let next = self.bytes.get(self.at..self.at + letters.len())?;
+        is_same(next, letters).then(|| self.at += letters.len())
+    }
+
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
@@ -139,6 +204,18 @@ impl<'a> Cursor<'a> {
     pub fn ahead(&mut self) -> Option<u8> {
         self.skip_space();
         self.peek()
+    }
+
+    /// What is not read yet.
+    #[inline]
+    pub fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
+    /// Go on by so many letters, which there are.
+    #[inline]
+    pub fn pass(&mut self, letters: usize) {
+        self.at += letters;
     }
 
     /// Take a letter, if it is the next one.
@@ -290,6 +367,10 @@ impl<'a> Cursor<'a> {
 
     fn digits(&mut self, number: &mut u64) -> usize {
         let from = self.at;
+        if let Some(eight) = eight_digits(&self.bytes[from..]) {
+            *number = number.wrapping_mul(100_000_000).wrapping_add(eight);
+            self.at += 8;
+        }
         while let Some(digit @ b'0'..=b'9') = self.peek() {
             *number = number
                 .wrapping_mul(10)

@@ -13,6 +13,9 @@ const SIZES: [i64; 4] = [
 /// Digits of a decimal that a double says again as it was written.
 const SAID_AGAIN: usize = 15;
 
+/// Below it every whole number is a double.
+const EXACT: f64 = 1e15;
+
 /// How times are written.
 #[derive(Debug, PartialEq)]
 pub enum Written {
@@ -128,8 +131,13 @@ impl Times {
         }
     }
 
-    /// What a number of JSON says: digits, perhaps with a point in them.
-    pub fn of_token(&self, token: &[u8]) -> Option<Stamp> {
+    /// What a number of JSON says, which is this one: digits, perhaps with a point in them.
+    pub fn of_token(&self, token: &[u8], number: f64) -> Option<Stamp> {
+        if number >= 1.0 && number < EXACT && number.fract() == 0.0 && token.len() <= SAID_AGAIN {
+            if let Some(found) = self.of_whole(number as i64) {
+                return Some(found);
+            }
+        }
         if token.contains(&b'.') {
             let is_said_again = token.len() <= SAID_AGAIN + 1 && token[0] != b'0';
             if !is_said_again || matches!(self.written, Written::Pattern(_)) {
