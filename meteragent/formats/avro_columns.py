@@ -167,7 +167,8 @@ def _of_list(schema: Any) -> FieldReader | None:  # noqa: ANN401 - as its parser
         cursor.good[rows] &= plain
         counts = np.where(plain, counts, 0)
         starts = cursor.skip(rows, counts * stride)
-        cursor.good[rows] &= cursor.bytes_at(cursor.skip(rows, 1)) == 0  # there is no other piece
+        last = cursor.bytes_at(cursor.skip(rows, 1)) == 0  # there is no other piece
+        cursor.good[rows] &= last  # not at once: it would undo what `skip` says of them
         if mark is None:
             return Column(rows, cursor.side_by_side(starts, counts, size), counts)
         places = np.repeat(starts, counts) + stride * counted(counts)

@@ -12,10 +12,10 @@ from meteragent.formats.avro import AvroBody
 from meteragent.formats.avro_columns import Column, Cursor, FieldReader, read, reader_of
 from meteragent.formats.avro_schema import RecordSchema
 from meteragent.formats.decoder import DocumentDecoder
-from meteragent.formats.fast import merged
 from meteragent.formats.forms import MessageDecoder, Numbers, Payloads
 from meteragent.formats.json_one import LATEST, MOST_VALUES
 from meteragent.formats.mapped_one import is_meter
+from meteragent.formats.merging import merged
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.domain import Watts
 from meteragent.stream.readings import Readings

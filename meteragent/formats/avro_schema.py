@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from fastavro import parse_schema
 from pydantic_core import from_json
 
-from meteragent.formats.registered import Schema, SchemaRefused
+from meteragent.formats.registered import Schema, SchemaRefused, Shape
 
 Parsed = dict[str, Any]
 Fields = dict[str, Any]
@@ -141,3 +141,41 @@ class _Judge:
         if values > MOST_VALUES:
             raise SchemaRefused
         return size - 1, values
+
+
+def shape_of(schema: Schema) -> Shape | None:
+    """What the wheel is told of a schema; nothing where values are to be said otherwise first.
+
+    Precondition: it is not refused.
+    """
+    named: dict[str, Any] = {}
+    return _shape(parse_schema(_written(schema, named), named), named)
+
+
+def _shape(schema: Any, named: dict[str, Any]) -> Shape | None:  # noqa: ANN401 - as its parser's
+    if isinstance(schema, list):
+        kinds = [_shape(one, named) for one in schema]
+        return None if None in kinds else ("union", kinds)
+    if isinstance(schema, str):
+        return _SHAPES.get(schema) or _shape(named[schema], named)
+    if "logicalType" in schema:
+        return None
+    kind = schema["type"]
+    if kind in ("array", "map"):
+        item = _shape(schema["items" if kind == "array" else "values"], named)
+        return item and ("list" if kind == "array" else "map", item)
+    if kind == "enum":
+        return ("enum", schema["symbols"])
+    if kind == "fixed":
+        return ("fixed", schema["size"])
+    if kind not in ("record", "error"):
+        return _shape(kind, named)
+    fields = [(field["name"], _shape(field["type"], named)) for field in schema["fields"]]
+    return None if any(shape is None for _, shape in fields) else ("record", fields)
+
+
+_SHAPES: dict[str, Shape] = {
+    **{kind: (kind,) for kind in ("null", "boolean", "float", "double", "bytes")},
+    **{kind: ("whole",) for kind in ("int", "long")},
+    "string": ("text",),
+}

@@ -19,36 +19,36 @@ class Beside:
     def __init__(self, find: Finder, columns: Columns, meaning: Meaning) -> None:
         """Find them. InputDamaged: the table does not have one of them."""
         self._meaning = meaning
-        self._quality = self._unit = self.account = -1
+        self.quality = self.unit = self.account = -1
         if columns.account is not None:
             self.account = find("--account-column", columns.account)
         if columns.quality is not None:
-            self._quality = find("--quality-column", columns.quality)
+            self.quality = find("--quality-column", columns.quality)
         if columns.unit and (columns.unit != USUAL_UNIT or USUAL_UNIT in find.names):
-            self._unit = find("--unit-column", columns.unit)
-        self.last = max(self._quality, self._unit, self.account)
+            self.unit = find("--unit-column", columns.unit)
+        self.last = max(self.quality, self.unit, self.account)
         self._marks = meaning.absent | meaning.rejected
 
     def is_plain(self, column: Column) -> bool:
         """Whether they all say that values are to be taken as they are."""
-        if self._unit >= 0:
-            units = {unit_of(text.decode("latin-1")) for text in {*column(self._unit)}}
+        if self.unit >= 0:
+            units = {unit_of(text.decode("latin-1")) for text in {*column(self.unit)}}
             if units != {self._meaning.quantity.unit}:
                 return False
-        if self._quality < 0:
+        if self.quality < 0:
             return True
-        said = {text.decode("utf-8", "replace").strip() for text in {*column(self._quality)}}
+        said = {text.decode("utf-8", "replace").strip() for text in {*column(self.quality)}}
         return not said & self._marks
 
     def is_absent(self, fields: list[str]) -> bool:
         """Whether a row's value is none. BadRecord: the row is not to be taken at all."""
-        if self._unit >= 0 and unit_of(fields[self._unit]) != self._meaning.quantity.unit:
+        if self.unit >= 0 and unit_of(fields[self.unit]) != self._meaning.quantity.unit:
             raise BadRecord(Reason.WRONG_UNIT)
-        if self._quality < 0:
+        if self.quality < 0:
             return False
-        if fields[self._quality] in self._meaning.rejected:
+        if fields[self.quality] in self._meaning.rejected:
             raise BadRecord(Reason.BAD_QUALITY)
-        return fields[self._quality] in self._meaning.absent
+        return fields[self.quality] in self._meaning.absent
 
 
 def refuse_another_unit(name: str, quantity: Quantity) -> None:

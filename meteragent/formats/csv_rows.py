@@ -54,34 +54,34 @@ class Table:
     ) -> None:
         """Find the columns. InputDamaged: the first line does not have one of them."""
         text = first_line.decode("utf-8", "surrogateescape")
-        self._delimiter = columns.delimiter_of(text)
+        self.delimiter = columns.delimiter_of(text)
         names = [name.strip() for name in self._split(text)]
         self._width = len(names)
         find = Finder(source, names if columns.header else [])
-        self._constant = columns.constant_meter
-        if self._constant is None:
-            self._meter = find("--meter-column", columns.meter)
-        elif not _is_meter(self._constant):
+        self.constant = columns.constant_meter
+        if self.constant is None:
+            self.meter = find("--meter-column", columns.meter)
+        elif not _is_meter(self.constant):
             raise InvalidSetting("--meter", "is no meter id", 'write for example "home-1"')
         else:
-            self._meter = -1
-        self._time = [find("--time-column", name) for name in columns.time]
-        self._value = find("--value-column", columns.value)
-        self._meaning = meaning or Meaning()
-        self._beside = Beside(find, columns, self._meaning)
-        self._needed = max(self._meter, self._value, *self._time, self._beside.last) + 1
-        if self._needed > self._width:
+            self.meter = -1
+        self.time = [find("--time-column", name) for name in columns.time]
+        self.value = find("--value-column", columns.value)
+        self.meaning = meaning or Meaning()
+        self.beside = Beside(find, columns, self.meaning)
+        self.needed = max(self.meter, self.value, *self.time, self.beside.last) + 1
+        if self.needed > self._width:
             raise InputDamaged(
                 source,
                 1,
-                f"has {self._width} columns, not {self._needed}",
+                f"has {self._width} columns, not {self.needed}",
                 "compare --delimiter with the file",
             )
         if columns.header:
-            refuse_another_unit(names[self._value], self._meaning.quantity)
+            refuse_another_unit(names[self.value], self.meaning.quantity)
         self.header_lines = columns.skip_lines + int(columns.header)
-        self._comma = columns.decimal_comma
-        self._time_format = times
+        self.comma = columns.decimal_comma
+        self.time_format = times
         self._names: dict[bytes, str] = {}
 
     def decode(self, text: bytes, first: int) -> Readings:
@@ -99,7 +99,7 @@ class Table:
             counts=np.ones(len(lines), dtype=np.int64),
             starts=np.concatenate([*times, np.empty(0, dtype=np.int64)]),
             intervals=np.ones(len(lines), dtype=np.int64),
-            watts=self._meaning.quantity.watts(values),
+            watts=self.meaning.quantity.watts(values),
             rejects=rejects,
             next_offset=first + total,
         )
@@ -130,14 +130,14 @@ class Table:
             return None
         meters = self._meters(column, count)
         times = self._times(column)
-        watts = self._floats(column(self._value))
-        if meters is None or times is None or watts is None or not self._beside.is_plain(column):
+        watts = self._floats(column(self.value))
+        if meters is None or times is None or watts is None or not self.beside.is_plain(column):
             return None
         return _Rows(meters, range(first, first + count), times, watts)
 
     def _unquoted(self, text: bytes, count: int) -> Column | None:
         """The columns, if every row has its fields, and no more."""
-        delimiter, width = self._delimiter.encode(), self._width
+        delimiter, width = self.delimiter.encode(), self._width
         fields = text.replace(b"\n", delimiter + b"\n").split(delimiter)
         firsts = b"".join(fields[::width]).split(b"\n")
         if len(fields) != count * width + 1 or len(firsts) != count + 1:
@@ -148,7 +148,7 @@ class Table:
         """The same, if some fields are in quotes."""
         lines = text.decode("utf-8", "surrogateescape").split("\n")[:-1]
         try:
-            rows = [*csv.reader(lines, delimiter=self._delimiter, strict=True)]
+            rows = [*csv.reader(lines, delimiter=self.delimiter, strict=True)]
         except csv.Error:
             return None
         if len(rows) != count or {*map(len, rows)} != {self._width}:
@@ -157,21 +157,21 @@ class Table:
         return lambda index: [x.encode("utf-8", "surrogateescape") for x in columns[index]]
 
     def _times(self, column: Column) -> Integers | None:
-        parts = [column(index) for index in self._time]
+        parts = [column(index) for index in self.time]
         texts = [*map(b" ".join, zip(*parts, strict=True))] if len(parts) > 1 else parts[0]
-        times = self._time_format.column(texts)
-        if times is None or not self._meaning.earlier:
+        times = self.time_format.column(texts)
+        if times is None or not self.meaning.earlier:
             return times
-        times = times - self._meaning.earlier
+        times = times - self.meaning.earlier
         return None if int(times.min()) < 0 else times
 
     def _meters(self, column: Column, count: int) -> list[str] | None:
-        if self._beside.account >= 0:
-            names = column(self._beside.account)
-        elif self._constant is not None:
-            return [self._constant] * count
+        if self.beside.account >= 0:
+            names = column(self.beside.account)
+        elif self.constant is not None:
+            return [self.constant] * count
         else:
-            names = column(self._meter)
+            names = column(self.meter)
         try:
             return [*map(self._names.__getitem__, names)]
         except KeyError:
@@ -212,19 +212,19 @@ class Table:
             fields = self._split(line.decode("utf-8", "surrogateescape"))
         except csv.Error:
             raise BadRecord(Reason.WRONG_SHAPE) from None
-        if len(fields) < self._needed:
+        if len(fields) < self.needed:
             raise BadRecord(Reason.WRONG_SHAPE)
         fields = [field.strip(_BLANK) for field in fields]
+        value = self._number(fields[self.value])  # first: it may tell that no row is to be taken
         meter, time = self._meter_of(fields), self._time_of(fields)
-        value = self._number(fields[self._value])
         if isinf(value):
             raise BadRecord(Reason.BAD_VALUE)
-        return meter, time, nan if self._beside.is_absent(fields) else value
+        return meter, time, nan if self.beside.is_absent(fields) else value
 
     def _meter_of(self, fields: list[str]) -> str:
-        meter = fields[self._meter] if self._constant is None else self._constant
-        if self._beside.account >= 0 and fields[self._beside.account]:
-            meter = fields[self._beside.account]
+        meter = fields[self.meter] if self.constant is None else self.constant
+        if self.beside.account >= 0 and fields[self.beside.account]:
+            meter = fields[self.beside.account]
         if _ESCAPED.search(meter):
             raise BadRecord(Reason.NOT_UTF8)
         if not _is_meter(meter):
@@ -233,16 +233,16 @@ class Table:
 
     def _time_of(self, fields: list[str]) -> int:
         try:
-            time = self._time_format.one(" ".join(fields[index] for index in self._time))
+            time = self.time_format.one(" ".join(fields[index] for index in self.time))
         except (ValueError, OverflowError):
             raise BadRecord(Reason.BAD_TIME) from None
-        if time < self._meaning.earlier:
+        if time < self.meaning.earlier:
             raise BadRecord(Reason.BAD_TIME)
-        return time - self._meaning.earlier
+        return time - self.meaning.earlier
 
     def _floats(self, texts: list[bytes]) -> list[float] | None:
         """What each text means, if all are numbers, or say that there is none."""
-        values = None if self._comma else _plain_floats(texts)
+        values = None if self.comma else _plain_floats(texts)
         if values is None or not isfinite(sum(values)):
             values = [self._number(text.decode("utf-8", "replace").strip(_BLANK)) for text in texts]
         return None if any(map(isinf, values)) else values
@@ -254,7 +254,7 @@ class Table:
         that are rejected one by one would tell which readings have a fraction, or how large they
         are.
         """
-        plain = text.translate(_SWAPPED) if self._comma else text
+        plain = text.translate(_SWAPPED) if self.comma else text
         if _NUMBER.fullmatch(plain):
             return float(plain)
         if grouped := _GROUPED.fullmatch(plain):
@@ -263,14 +263,14 @@ class Table:
             return nan
         if _COMMAS.fullmatch(plain):
             problem = "is not the file's: a value groups its digits otherwise"
-            instead = f"write --decimal {'point' if self._comma else 'comma'}"
+            instead = f"write --decimal {'point' if self.comma else 'comma'}"
             raise InvalidSetting("--decimal", problem, instead)
         return inf
 
     def _split(self, line: str) -> list[str]:
         if '"' not in line:
-            return line.split(self._delimiter)
-        return next(csv.reader([line], delimiter=self._delimiter, strict=True))
+            return line.split(self.delimiter)
+        return next(csv.reader([line], delimiter=self.delimiter, strict=True))
 
 
 class _Rows(NamedTuple):

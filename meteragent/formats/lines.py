@@ -8,7 +8,7 @@ import numpy as np
 
 from meteragent.errors import InputDamaged
 from meteragent.formats.csv_rows import Table
-from meteragent.formats.fast import reader_for
+from meteragent.formats.fast import reader_for, reader_of_rows
 from meteragent.formats.json_one import LATEST
 from meteragent.formats.mapping import Mapping
 from meteragent.formats.messages import message_decoder
@@ -57,6 +57,16 @@ class JsonLines:
         return replace(readings, next_offset=after)
 
 
+class TableLines:
+    """Lines of a table."""
+
+    def __init__(self, table: Table) -> None:
+        fast = reader_of_rows(table)
+        self.decode = fast.lines if fast else table.decode
+        """The readings of whole lines, of which the first has this number."""
+        self.header_lines = table.header_lines
+
+
 _DOCUMENTS = {b"[": "a JSON array", b"<": "XML", b"/": "a telegram", b"100,NEM12": "NEM12"}
 """How documents begin that are to be converted before."""
 
@@ -82,7 +92,7 @@ def decoder_of(source: str, text: bytes, mapping: Mapping) -> LineReader:
     lines, skipped = text.split(b"\n"), mapping.columns.skip_lines
     times = TimeFormat(mapping.time_format, mapping.zone or UTC, at_ends=mapping.at_ends)
     header = lines[skipped] if skipped < len(lines) else b""
-    return Table(source, header, mapping.columns, times, mapping.meaning)
+    return TableLines(Table(source, header, mapping.columns, times, mapping.meaning))
 
 
 def _nothing(next_offset: int) -> Readings:

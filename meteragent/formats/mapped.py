@@ -47,7 +47,8 @@ class MappedDecoder:
     ) -> None:
         """Find where everything stands. InvalidSetting: that makes no sense."""
         self._body = body or JsonBody(max_bytes)
-        self._one = one = Documents(mapping)
+        self.is_plain_json = body is None and max_bytes == MOST_BYTES
+        self.documents = one = Documents(mapping)
         self._meaning = mapping.meaning
         self._alike = not one.in_lists and len(one.values) == 1 and one.account is None
         """Whether every good document is one reading, and thus worth to be read with others."""
@@ -80,7 +81,7 @@ class MappedDecoder:
         meters, of, starts, counts, values = [], [], [], [], []
         for index, message in enumerate(messages, first):
             try:
-                runs = self._one.runs(self._body.one(message))
+                runs = self.documents.runs(self._body.one(message))
             except BadRecord as why:
                 refused[index] = why.reason
                 continue
@@ -104,7 +105,7 @@ class MappedDecoder:
             return None
 
     def _columns(self, records: list[Any], first: int) -> _Found | None:
-        one = self._one
+        one = self.documents
         if one.meter is None:
             meters: Sequence[str] = [one.only_meter or ""] * len(records)
         else:
@@ -121,7 +122,7 @@ class MappedDecoder:
         return _Found(meters, of, starts, np.ones_like(of), found)
 
     def _starts(self, records: list[Any]) -> Integers | None:
-        parts = [_column(place, records) for place in self._one.time]
+        parts = [_column(place, records) for place in self.documents.time]
         times = self._times(parts[0] if len(parts) == 1 else [*map(" ".join, zip(*parts))])  # noqa: B905
         if times is None or int(times.max()) > LATEST:
             return None
@@ -131,14 +132,14 @@ class MappedDecoder:
     def _times(self, said: list[Any]) -> Integers | None:
         kinds = {*map(type, said)}
         if kinds == {int}:
-            return self._one.times.figures(said)
+            return self.documents.times.figures(said)
         if kinds == {str}:
-            return self._one.times.column([text.encode() for text in said])
+            return self.documents.times.column([text.encode() for text in said])
         return None
 
     def _agree(self, records: list[Any]) -> bool:
         """Whether no document says another unit, and all qualities are such as are taken."""
-        one = self._one
+        one = self.documents
         if one.unit is not None and self._says(one.unit, records):
             units = {*_column(one.unit, records)}
             if units != {self._meaning.quantity.unit}:

@@ -61,13 +61,13 @@ class Documents:
         self.meaning = mapping.meaning
         self.times = TimeFormat(mapping.time_format, mapping.zone, at_ends=mapping.at_ends)
         self.only_meter = columns.constant_meter
-        self._names, paths = zip(*mapping.values, strict=True)
+        self.names, paths = zip(*mapping.values, strict=True)
         times = [_steps_of("time", name) for name in columns.time]
         self.series = [path.endswith(ITEMS) for path in paths]
         values = [_steps_of("value", path.removesuffix(ITEMS)) for path in paths]
         finder = _Locator(max(map(_lists, (*times, *values)), key=len))
-        self._loops = [*_loops(finder.lists)]
-        self.in_lists = bool(self._loops) or any(self.series)
+        self.loops = [*_loops(finder.lists)]
+        self.in_lists = bool(self.loops) or any(self.series)
         self.time = [finder.place("time", path) for path in times]
         self.values = [finder.place("value", path) for path in values]
         self.meter = finder.known("meter", columns.meter if self.only_meter is None else None)
@@ -91,11 +91,11 @@ class Documents:
     def _entries(self, entries: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
         """Every entry of the innermost list, each with what it stands in."""
         depth = len(entries) - 1
-        if depth == len(self._loops):
+        if depth == len(self.loops):
             yield entries
             return
         try:
-            items = FieldPlace(depth, self._loops[depth]).of(entries)
+            items = FieldPlace(depth, self.loops[depth]).of(entries)
         except _NO_STEP:
             raise BadRecord(Reason.WRONG_SHAPE) from None
         if not isinstance(items, list):
@@ -109,7 +109,7 @@ class Documents:
         self._refuse_other_units(entries)
         meter, start = self._meter(entries), self._start(entries)
         found: list[MappedRun] = []
-        for name, place, series in zip(self._names, self.values, self.series, strict=True):
+        for name, place, series in zip(self.names, self.values, self.series, strict=True):
             try:
                 value = place.of(entries)
             except _NO_STEP:

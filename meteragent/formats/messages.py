@@ -6,8 +6,9 @@ from meteragent.errors import InvalidSetting
 from meteragent.formats.decoder import Decoder, DocumentDecoder
 from meteragent.formats.forms import Body, MessageDecoder
 from meteragent.formats.mapped import MappedDecoder
+from meteragent.formats.mapped_one import Documents
 from meteragent.formats.mapping import Mapping
-from meteragent.formats.registered import RegisteredDecoder, Schema
+from meteragent.formats.registered import AvroShapes, RegisteredDecoder, Schema
 
 _MISSING = "is read by meteragent[registry], which is not installed"
 _INSTEAD = "run: pip install 'meteragent[registry]'"
@@ -22,7 +23,9 @@ def message_decoder(mapping: Mapping) -> MessageDecoder:
     reader = _BY_SCHEMA.get(mapping.written)
     if reader is None:
         return _of_json(mapping)
-    return RegisteredDecoder(reader(mapping), mapping.framing)
+    decoders = reader(mapping)
+    by_wheel = mapping.written == "avro" and mapping.framing in _FOUR_BYTES
+    return RegisteredDecoder(decoders, mapping.framing, _shapes(mapping) if by_wheel else None)
 
 
 def _of_json(mapping: Mapping) -> MessageDecoder:
@@ -39,6 +42,12 @@ def _avro(mapping: Mapping) -> Callable[[Schema], MessageDecoder]:
     if mapping.is_canonical:
         return lambda schema: canonical(parsed(schema))
     return lambda schema: MappedDecoder(mapping, body=AvroBody(parsed(schema)))
+
+
+def _shapes(mapping: Mapping) -> AvroShapes:
+    from meteragent.formats.avro_schema import shape_of  # noqa: PLC0415 - an extra
+
+    return AvroShapes(None if mapping.is_canonical else Documents(mapping), shape_of)
 
 
 def _protobuf(mapping: Mapping) -> Callable[[Schema], MessageDecoder]:
@@ -62,6 +71,9 @@ def _json(mapping: Mapping) -> Callable[[Schema], MessageDecoder]:
 def _by_documents(mapping: Mapping, body: Body) -> MessageDecoder:
     return DocumentDecoder(body) if mapping.is_canonical else MappedDecoder(mapping, body=body)
 
+
+_FOUR_BYTES = ("confluent", "apicurio-4")
+"""How a message in Avro says its schema where the wheel reads it."""
 
 _BY_SCHEMA = {"avro": _avro, "protobuf": _protobuf, "json-schema": _json}
 """What makes a decoder of every schema in the registry, by how messages are written."""

@@ -108,6 +108,12 @@ def unit_of(text: str) -> str | None:
     return text if text in MEASURED else _SPELLED.get(text.lower())
 
 
+def spellings(unit: str) -> list[str]:
+    """Ways in which data spell a unit; there may be others."""
+    known = {form for text in (*MEASURED, *_SPELLED) for form in (text, text.upper())}
+    return [text for text in sorted(known) if unit_of(text) == unit]
+
+
 def unit_in(name: str) -> str | None:
     """The unit that the name of a column or field says its numbers are in, if it says one."""
     found = [unit_of(one[0]) for one in _SAID.finditer(name.replace("_", " "))]
@@ -140,7 +146,7 @@ class Quantity:
         if self.kind == "power":
             if self.ratio == 1:
                 return values
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):  # a NaN may signal
                 return np.clip(values * float(self.ratio), -_LARGEST, _LARGEST)
         watts = np.empty(values.shape)
         left = np.arange(len(values))

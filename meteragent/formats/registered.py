@@ -7,13 +7,15 @@ the bodies of its messages, which is made when it is learned.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from meteragent.formats.decoder import refusing
-from meteragent.formats.fast import merged
 from meteragent.formats.forms import MessageDecoder, Numbers, Payloads
 from meteragent.formats.framing import Frame, Framing
 from meteragent.formats.json_one import BadRecord
+from meteragent.formats.mapped_one import Documents
 from meteragent.formats.mapping import Written
+from meteragent.formats.merging import merged
 from meteragent.stream.readings import Readings, Reason
 
 KINDS: dict[Written, str] = {"avro": "AVRO", "protobuf": "PROTOBUF", "json-schema": "JSON"}
@@ -43,16 +45,36 @@ class SchemasLacking(Exception):
         """All that they need, known or not."""
 
 
+Shape = tuple[Any, ...]
+"""Of a schema's values: the name of their kind, and what is said of that."""
+
+
+class AvroShapes(NamedTuple):
+    """How messages in Avro are read by the wheel."""
+
+    documents: Documents | None
+    """What they mean; nothing where they are canonical."""
+    of: Callable[[Schema], Shape | None]
+    """What the wheel is told of a schema; nothing where it does not read its messages."""
+
+
 class RegisteredDecoder:
     """Decodes batches of messages by the schemas that it has learned; many partitions share it."""
 
     def __init__(
-        self, reader: Callable[[Schema], MessageDecoder], framing: Framing = "confluent"
+        self,
+        reader: Callable[[Schema], MessageDecoder],
+        framing: Framing = "confluent",
+        shapes: AvroShapes | None = None,
     ) -> None:
         """`reader` makes a schema's decoder. SchemaRefused: its messages are not read."""
         self._reader = reader
         self._frame = Frame(framing)
         self._known: dict[int, MessageDecoder | Reason] = {}
+        self.shapes = shapes
+        """How the wheel is told of schemas, if it can read their messages."""
+        self.told: dict[int, Shape] = {}
+        """What it is told of those that are known."""
 
     def learn(self, number: int, schema: Schema | None) -> None:
         """Know a schema from now on; if there is none, that its messages are to be rejected."""
@@ -63,6 +85,9 @@ class RegisteredDecoder:
             self._known[number] = self._reader(schema)
         except SchemaRefused:
             self._known[number] = Reason.BAD_SCHEMA
+            return
+        if self.shapes and (shape := self.shapes.of(schema)):
+            self.told[number] = shape
 
     def knows(self, number: int) -> bool:
         """Whether its messages can be decoded, or are to be rejected."""
@@ -75,6 +100,7 @@ class RegisteredDecoder:
     def forget(self, number: int) -> None:
         """Lack it again, when it is next needed."""
         self._known.pop(number, None)
+        self.told.pop(number, None)
 
     def decode(self, values: Payloads, offsets: Numbers, timestamps: Numbers) -> Readings:
         """The columns of a batch, as `MessageDecoder` asks for them.

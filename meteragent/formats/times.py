@@ -69,17 +69,17 @@ class TimeFormat:
                 "is no format of times",
                 'write auto, iso, unix, unix_ms or a pattern such as "%d/%m/%Y %H:%M:%S"',
             )
-        self._form = form
-        self._zone = zone
+        self.form = form
+        self.zone = zone
         self._at_ends = at_ends
         self._offsets: dict[int, int] = {}
         self._layout = _layout(form) if "%" in form else None
 
     def column(self, texts: Sequence[bytes]) -> Integers | None:
         """All of them, or None if they are not surely what `one` would say of each."""
-        in_figures = self._form == "auto" and texts[0].strip().isdigit()
+        in_figures = self.form == "auto" and texts[0].strip().isdigit()
         try:
-            if in_figures or self._form in _SECONDS:
+            if in_figures or self.form in _SECONDS:
                 times = self._numbers(texts)
             else:
                 times = self._calendar(texts)
@@ -97,25 +97,25 @@ class TimeFormat:
         return milliseconds
 
     def _one(self, text: str) -> int:
-        if self._form in _SECONDS:
+        if self.form in _SECONDS:
             if not _NUMBER.fullmatch(text):
                 raise ValueError("not a number")
-            return Fraction(text) * _SECONDS[self._form] // 1
-        if self._form == "auto" and _NUMBER.fullmatch(text):
+            return Fraction(text) * _SECONDS[self.form] // 1
+        if self.form == "auto" and _NUMBER.fullmatch(text):
             return _by_size(Fraction(text))
         after = timedelta()
         if self._at_ends and _MIDNIGHT.search(text):
             text, after = _MIDNIGHT.sub(r"00\1", text), _DAY
         moment = self._moment(text) + after
         if moment.tzinfo is None:
-            if self._zone is None:
+            if self.zone is None:
                 raise ValueError("of no zone")
-            moment = moment.replace(tzinfo=self._zone)
+            moment = moment.replace(tzinfo=self.zone)
         return (moment - _EPOCH) // _MILLISECOND
 
     def _moment(self, text: str) -> datetime:
-        if self._form not in {"iso", "auto"}:
-            return datetime.strptime(text, self._form)  # noqa: DTZ007 - `_one` knows its zone
+        if self.form not in {"iso", "auto"}:
+            return datetime.strptime(text, self.form)  # noqa: DTZ007 - `_one` knows its zone
         if not _ISO.fullmatch(text):
             raise ValueError("not ISO")
         return datetime.fromisoformat(text)
@@ -126,8 +126,8 @@ class TimeFormat:
             times = np.array(numbers, dtype=np.int64)
         except OverflowError:
             return None
-        if self._form != "auto":
-            return times * _SECONDS[self._form] if self._form in _SECONDS else None
+        if self.form != "auto":
+            return times * _SECONDS[self.form] if self.form in _SECONDS else None
         low, high = int(times.min()), int(times.max())
         least = next((size for size in _SAID_BY_SIZE if size <= low and high < 2 * size), None)
         if least is None:
@@ -140,7 +140,7 @@ class TimeFormat:
         return self.figures(list(map(int, texts)))
 
     def _calendar(self, texts: Sequence[bytes]) -> Integers | None:
-        written = self._form in {"iso", "auto"}
+        written = self.form in {"iso", "auto"}
         layout = self._layout or (_iso_layout(texts[0]) if written else None)
         if layout is None or set(map(len, texts)) != {layout.width}:
             return None
@@ -148,11 +148,11 @@ class TimeFormat:
         times = layout.read(np.ascontiguousarray(characters.T))
         if times is None or layout.zoned:
             return times
-        if self._zone is None:
+        if self.zone is None:
             return None
-        return times if self._zone is UTC else times - self._offsets_at(times)
+        return times if self.zone is UTC else times - self.offsets_at(times)
 
-    def _offsets_at(self, local: Integers) -> Integers:
+    def offsets_at(self, local: Integers) -> Integers:
         """Local time minus UTC, for each; neighbours mostly share a quarter of an hour."""
         quarters = local // _QUARTER
         changes = np.flatnonzero(np.diff(quarters, prepend=-1))
@@ -163,7 +163,7 @@ class TimeFormat:
         offset = self._offsets.get(quarter)
         if offset is None:
             local = _NAIVE_EPOCH + quarter * _QUARTER * _MILLISECOND
-            ahead = local.replace(tzinfo=self._zone) - _EPOCH
+            ahead = local.replace(tzinfo=self.zone) - _EPOCH
             offset = self._offsets[quarter] = quarter * _QUARTER - ahead // _MILLISECOND
         return offset
 

@@ -158,6 +158,16 @@ def test_lists_in_several_pieces_are_left_to_the_judge() -> None:
     assert fast.counts.tolist() == [3, 2, 1]
 
 
+def test_a_list_without_its_end_is_rejected_whatever_comes_next() -> None:
+    message = in_avro(BLOCK, {"meter_id": "m", "start": 5, "interval_ms": 1, "values": [1.0]})
+    empty = in_avro(BLOCK, {"meter_id": "", "start": 5, "interval_ms": 1, "values": [1.0]})
+    fast, slow = both(BLOCK, [message[:-1], empty, message[:-1]])
+    assert plain(fast) == plain(slow)
+    assert [reject.reason for reject in fast.rejects] == [
+        Reason.NOT_AVRO, Reason.BAD_METER, Reason.NOT_AVRO,
+    ]  # fmt: skip
+
+
 def test_names_are_forgotten_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(avro_readings, "MOST_NAMES", 2)
     fast = canonical(parsed(avro(READING)))

@@ -1,8 +1,11 @@
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from meteragent.formats.asked import Asked
+from meteragent.formats.registered import Shape
 
 __version__: str
 
@@ -11,9 +14,20 @@ _Levels: TypeAlias = NDArray[np.signedinteger[Any]]
 _Columns: TypeAlias = tuple[
     list[_Integers], NDArray[np.float64], list[tuple[int, int, bytes | None]], list[str]
 ]
-"""Numbers of ids, offsets, timestamps, counts, starts, intervals; watts; what is odd; new ids."""
+"""Numbers of ids, offsets, timestamps, counts, starts, intervals, which are local; watts; what is
+odd; new ids."""
 
 class Reader:
+    def __new__(cls) -> Self: ...
+    @classmethod
+    def mapped(cls, asked: Asked) -> Self | None: ...
+    @classmethod
+    def table(cls, asked: Asked, delimiter: int, needed: int) -> Self | None: ...
+    @classmethod
+    def registered(cls, asked: Asked | None = None) -> Self | None: ...
+    def learn(self, number: int, shape: Shape) -> bool: ...
+    def forget(self, number: int) -> None: ...
+    def forget_names(self) -> None: ...
     @property
     def bytes_of_names(self) -> int: ...
     def batches(

@@ -1,11 +1,16 @@
 //! The records of a batch (format 2), as Kafka stores them.
 
-use crate::columns::{Columns, Names};
+use crate::columns::{Columns, Form, Names, Standing};
+use crate::text;
 use crate::unpack::{Fault, unpacked};
 use std::ops::Range;
 
-/// What a batch may unpack to, in bytes.
+/// What a batch may unpack to, and what may come of those that are read together, in bytes.
 pub const MOST_UNPACKED: usize = 256 << 20;
+/// Bytes of a number; nothing that is asked for here is as long.
+const MOST_SEVENS: usize = 9;
+/// Bytes of a record that holds nothing.
+const SHORTEST: usize = 7;
 const HEAD: usize = 61;
 const BASE: usize = 0;
 const ATTRIBUTES: usize = 21;
@@ -28,8 +33,9 @@ fn fixed<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], Fault> {
 /// The records of a batch at these offsets, behind those that there are.
 ///
 /// Precondition: its checksum is right. After a fault, `columns` may hold some of it.
-pub fn add(
+pub fn add<F: Form>(
     columns: &mut Columns,
+    form: &mut F,
     names: &mut Names,
     batch: &[u8],
     wanted: &Range<i64>,
@@ -54,7 +60,8 @@ pub fn add(
         bytes: if codec == 0 { body } else { &held },
         at: 0,
     };
-    columns.expect(usize::try_from(records).unwrap_or(0));
+    let records = usize::try_from(records).map_err(|_| Fault::Unsure)?;
+    columns.expect(records.min(reader.bytes.len() / SHORTEST));
     let mut last = -1;
     for _ in 0..records {
         let record = reader.record().ok_or(Fault::Unsure)?;
@@ -66,15 +73,14 @@ pub fn add(
         last = offset;
         if wanted.contains(&offset) {
             let written = attributes & APPEND_TIME != 0;
-            columns.add(
-                names,
-                record.value,
-                offset,
-                if written { newest_time } else { created },
-            );
+            let timestamp = if written { newest_time } else { created };
+            columns.add(form, names, record.value, Standing { offset, timestamp });
+            if columns.bytes() > most {
+                return Err(Fault::TooLarge);
+            }
         }
     }
-    if records < 0 || reader.at != reader.bytes.len() {
+    if reader.at != reader.bytes.len() {
         Err(Fault::Unsure)
     } else {
         Ok(())
@@ -93,21 +99,11 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A number in bytes of seven bits, the last of which has no eighth; its sign comes last.
+    /// A number whose sign comes last.
     fn number(&mut self) -> Option<i64> {
-        let (mut found, mut shift) = (0u64, 0u32);
-        loop {
-            let byte = *self.bytes.get(self.at)?;
-            self.at += 1;
-            found |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some((found >> 1) as i64 ^ -((found & 1) as i64));
-            }
-            shift += 7;
-            if shift > 56 {
-                return None; // nothing that is asked for here is as long
-            }
-        }
+        let (found, length) = text::sevens(self.bytes.get(self.at..)?, MOST_SEVENS)?;
+        self.at += length;
+        Some(text::zigzag(found))
     }
 
     /// Bytes behind their length; none if it is negative.

@@ -65,6 +65,15 @@ impl Names {
     }
 }
 
+/// Where a record stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    /// In its partition or file.
+    pub offset: i64,
+    /// When it was written.
+    pub timestamp: i64,
+}
+
 /// A record that somebody else has to judge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Odd {
@@ -93,14 +102,34 @@ pub struct Columns {
     pub intervals: Vec<i64>,
     /// What they say; NaN is nothing.
     pub watts: Vec<f64>,
+    /// Which runs begin at a local time of a zone that Python knows.
+    pub locals: Vec<i64>,
     /// The others.
     pub odd: Vec<Odd>,
+    of_odd: usize,
+}
+
+const OF_A_RUN: usize = 6 * size_of::<i64>();
+const OF_A_VALUE: usize = size_of::<f64>();
+/// With its tuple in Python; its bytes are there twice for a moment.
+const OF_AN_ODD: usize = 256;
+
+/// What records are written in.
+pub trait Form {
+    /// Put the runs of a record behind the others. Nothing: it is not surely good, and `columns`
+    /// may hold some of it.
+    fn read(
+        &mut self,
+        record: &[u8],
+        names: &mut Names,
+        columns: &mut Columns,
+        at: Standing,
+    ) -> Option<()>;
 }
 
 impl Columns {
-    /// Make room for so many more records, within reason.
+    /// Make room for so many more records.
     pub fn expect(&mut self, records: usize) {
-        let records = records.min(1 << 20);
         self.numbers.reserve(records);
         self.offsets.reserve(records);
         self.timestamps.reserve(records);
@@ -110,38 +139,77 @@ impl Columns {
         self.watts.reserve(records);
     }
 
+    /// How many bytes all of it takes, here and where it is handed over.
+    pub fn bytes(&self) -> usize {
+        OF_A_RUN * self.offsets.len() + OF_A_VALUE * self.watts.len() + self.of_odd
+    }
+
+    /// Put a run behind the others; its values are there.
+    pub fn run(&mut self, number: i64, at: Standing, count: i64, start: i64, interval: i64) {
+        self.numbers.push(number);
+        self.offsets.push(at.offset);
+        self.timestamps.push(at.timestamp);
+        self.counts.push(count);
+        self.starts.push(start);
+        self.intervals.push(interval);
+    }
+
     /// Take a record in.
-    pub fn add(&mut self, names: &mut Names, value: Option<&[u8]>, offset: i64, timestamp: i64) {
-        let before = self.watts.len();
-        match value.and_then(|bytes| crate::record::plain(bytes, &mut self.watts)) {
-            Some(run) => {
-                self.numbers.push(names.number(run.meter));
-                self.offsets.push(offset);
-                self.timestamps.push(timestamp);
-                self.counts.push((self.watts.len() - before) as i64);
-                self.starts.push(run.start);
-                self.intervals.push(run.interval);
-            }
-            None => {
-                self.watts.truncate(before);
-                self.odd.push(Odd {
-                    offset,
-                    timestamp,
-                    value: value.map(<[u8]>::to_vec),
-                });
-            }
+    pub fn add<F: Form>(
+        &mut self,
+        form: &mut F,
+        names: &mut Names,
+        value: Option<&[u8]>,
+        at: Standing,
+    ) {
+        let (runs, values) = (self.offsets.len(), self.watts.len());
+        let read = value.and_then(|bytes| form.read(bytes, names, self, at));
+        if read.is_none() {
+            self.cut(runs, values);
+            self.of_odd += OF_AN_ODD + 2 * value.map_or(0, <[u8]>::len);
+            self.odd.push(Odd {
+                offset: at.offset,
+                timestamp: at.timestamp,
+                value: value.map(<[u8]>::to_vec),
+            });
         }
+    }
+
+    /// Forget what stands behind so many runs, and values.
+    fn cut(&mut self, runs: usize, values: usize) {
+        let integers = [
+            &mut self.numbers,
+            &mut self.offsets,
+            &mut self.timestamps,
+            &mut self.counts,
+            &mut self.starts,
+            &mut self.intervals,
+        ];
+        for column in integers {
+            column.truncate(runs);
+        }
+        while self.locals.last().is_some_and(|run| *run >= runs as i64) {
+            self.locals.pop();
+        }
+        self.watts.truncate(values);
     }
 
     /// Take lines in, of which the first has this number; empty ones hold nothing.
     ///
     /// What comes after the last line's end is no line.
-    pub fn add_lines(&mut self, names: &mut Names, text: &[u8], first: i64, timestamp: i64) -> i64 {
+    pub fn add_lines<F: Form>(
+        &mut self,
+        form: &mut F,
+        names: &mut Names,
+        text: &[u8],
+        first: i64,
+        timestamp: i64,
+    ) -> i64 {
         let mut offset = first;
         for line in text.split_inclusive(|letter| *letter == b'\n') {
             if let Some((b'\n', line)) = line.split_last() {
                 if !line.is_empty() {
-                    self.add(names, Some(line), offset, timestamp);
+                    self.add(form, names, Some(line), Standing { offset, timestamp });
                 }
                 offset += 1;
             }

@@ -7,20 +7,32 @@
 //! - `unpack`: what senders have compressed, up to a limit
 //! - `record`: one record's JSON: a reading, or a block of them
 //! - `text`: JSON's strings, numbers and white space
-//! - `moment`: times as RFC 3339 writes them
+//! - `moment`, `times`: times as RFC 3339 writes them, and as a mapping says
 //! - `columns`: what is found, and the numbers of ids
+//! - `cells`: places in documents that a mapping asks for, and what stands there
+//! - `json`, `avro`, `table`: who finds that
+//! - `mapped`, `form`: what it means
 //! - `slots`: readings into the slots of open panes
-//! - `python`, `python_slots`: the border
+//! - `python`, `python_form`, `python_slots`: the border
 #![forbid(unsafe_code)]
 
+pub mod avro;
 pub mod batch;
+pub mod cells;
 pub mod columns;
+pub mod form;
+pub mod json;
+pub mod mapped;
 pub mod moment;
 #[cfg(feature = "python")]
 mod python;
 #[cfg(feature = "python")]
+mod python_form;
+#[cfg(feature = "python")]
 mod python_slots;
 pub mod record;
 pub mod slots;
+pub mod table;
 pub mod text;
+pub mod times;
 pub mod unpack;

@@ -1,8 +1,12 @@
 //! The border to Python.
 
 use crate::batch;
-use crate::columns::{Columns, Names};
+use crate::columns::{Columns, Form, Names, Standing};
+use crate::form::{Mapped, Registered};
+use crate::python_form::{self, Asked};
 use crate::python_slots::array;
+use crate::record::Canonical;
+use crate::table::Table;
 use crate::unpack::Fault;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
@@ -10,24 +14,105 @@ use pyo3::types::{PyBytes, PyList};
 
 /// Columns of int64 and float64, what is odd, and the ids that are new.
 type Found<'py> = (
-    [Bound<'py, PyAny>; 6],
+    [Bound<'py, PyAny>; 7],
     Bound<'py, PyAny>,
     Vec<(i64, i64, Option<Bound<'py, PyBytes>>)>,
     Bound<'py, PyList>,
 );
 
+/// What records are written in.
+enum Written {
+    Canonical(Canonical),
+    Mapped(Box<Mapped>),
+    Table(Box<Table>),
+    Registered(Box<Registered>),
+}
+
+impl Form for Written {
+    #[inline]
+    fn read(
+        &mut self,
+        record: &[u8],
+        names: &mut Names,
+        columns: &mut Columns,
+        at: Standing,
+    ) -> Option<()> {
+        match self {
+            Written::Canonical(form) => form.read(record, names, columns, at),
+            Written::Mapped(form) => form.read(record, names, columns, at),
+            Written::Table(form) => form.read(record, names, columns, at),
+            Written::Registered(form) => form.read(record, names, columns, at),
+        }
+    }
+}
+
 /// Reads records, and gives ids their numbers.
 #[pyclass]
-#[derive(Default)]
 struct Reader {
+    form: Written,
     names: Names,
+}
+
+impl Reader {
+    fn of(form: Written) -> Self {
+        Reader {
+            form,
+            names: Names::default(),
+        }
+    }
 }
 
 #[pymethods]
 impl Reader {
+    /// Of canonical JSON.
     #[new]
     fn new() -> Self {
-        Self::default()
+        Reader::of(Written::Canonical(Canonical))
+    }
+
+    /// Of JSON under a mapping; nothing, if something of it is not done here.
+    #[staticmethod]
+    fn mapped(asked: Asked) -> Option<Self> {
+        let form = asked.mapped()?;
+        Some(Reader::of(Written::Mapped(Box::new(form))))
+    }
+
+    /// Of lines whose fields are asked for by their columns; nothing, as before.
+    #[staticmethod]
+    fn table(asked: Asked, delimiter: u8, needed: usize) -> Option<Self> {
+        let form = asked.table(delimiter, needed)?;
+        Some(Reader::of(Written::Table(Box::new(form))))
+    }
+
+    /// Of Avro behind the ids of schemas, canonical or under a mapping; nothing, as before.
+    #[staticmethod]
+    #[pyo3(signature = (asked=None))]
+    fn registered(asked: Option<Asked>) -> Option<Self> {
+        let form = match asked {
+            None => python_form::canonical()?,
+            Some(asked) => asked.registered()?,
+        };
+        Some(Reader::of(Written::Registered(Box::new(form))))
+    }
+
+    /// Know a schema; false if its messages are not read here.
+    fn learn(&mut self, number: u32, kind: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match &mut self.form {
+            Written::Registered(form) => Ok(form.learn(number, python_form::kind(kind)?)),
+            _ => Err(PyValueError::new_err("no schemas")),
+        }
+    }
+
+    /// Know a schema no longer.
+    fn forget(&mut self, number: u32) {
+        if let Written::Registered(form) = &mut self.form {
+            form.forget(number);
+        }
+    }
+
+    /// Forget the ids that were met.
+    fn forget_names(&mut self) {
+        self.names = Names::default();
     }
 
     /// How many bytes the ids have that were met.
@@ -39,7 +124,7 @@ impl Reader {
     /// The records of batches that stand in `raw`, from one offset on and before another.
     ///
     /// Nothing: they are not plain, and somebody else has to read them. OverflowError: one
-    /// unpacks to more than `most` bytes. ValueError: one is corrupt.
+    /// unpacks to more than `most` bytes, or that much comes of all. ValueError: one is corrupt.
     fn batches<'py>(
         &mut self,
         py: Python<'py>,
@@ -50,11 +135,12 @@ impl Reader {
         most: usize,
     ) -> PyResult<Option<Found<'py>>> {
         let mut columns = Columns::default();
+        let (form, names) = (&mut self.form, &mut self.names);
         for (at, end) in spans {
             let bytes = raw
                 .get(at..end)
                 .ok_or_else(|| PyValueError::new_err("no such span"))?;
-            match batch::add(&mut columns, &mut self.names, bytes, &(first..until), most) {
+            match batch::add(&mut columns, form, names, bytes, &(first..until), most) {
                 Ok(()) => {}
                 Err(Fault::Unsure) => return Ok(None),
                 Err(Fault::TooLarge) => return Err(PyOverflowError::new_err(())),
@@ -73,7 +159,8 @@ impl Reader {
         timestamp: i64,
     ) -> PyResult<(Found<'py>, i64)> {
         let mut columns = Columns::default();
-        let after = columns.add_lines(&mut self.names, text, first, timestamp);
+        let (form, names) = (&mut self.form, &mut self.names);
+        let after = columns.add_lines(form, names, text, first, timestamp);
         Ok((self.told(py, columns)?, after))
     }
 }
@@ -81,11 +168,11 @@ impl Reader {
 impl Reader {
     fn told<'py>(&mut self, py: Python<'py>, columns: Columns) -> PyResult<Found<'py>> {
         let c = columns;
-        let odd = c.odd.iter().map(|o| {
+        let odd = c.odd.into_iter().map(|o| {
             (
                 o.offset,
                 o.timestamp,
-                o.value.as_deref().map(|value| PyBytes::new(py, value)),
+                o.value.map(|value| PyBytes::new(py, &value)),
             )
         });
         let odd = odd.collect();
@@ -96,6 +183,7 @@ impl Reader {
             c.counts,
             c.starts,
             c.intervals,
+            c.locals,
         ];
         Ok((
             integers.map(|column| array(py, column)),

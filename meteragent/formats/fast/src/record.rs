@@ -1,11 +1,15 @@
 //! One record: a reading, or a block of them; `meteragent.formats.json_one` says what is one.
 
+use crate::columns::{Columns, Form, Names, Standing};
 use crate::moment;
 use crate::text::{self, Cursor};
 
-const MOST_BYTES: usize = 1 << 20;
-const MOST_VALUES: usize = 100_000;
-const LONGEST_METER: usize = 128;
+/// Of a record that is read here.
+pub const MOST_BYTES: usize = 1 << 20;
+/// Of a record.
+pub const MOST_VALUES: usize = 100_000;
+/// Characters of a meter's id.
+pub const LONGEST_METER: usize = 128;
 /// The last millisecond of the year 9999.
 pub const LATEST: i64 = 253_402_300_799_999;
 
@@ -17,6 +21,25 @@ pub struct Run<'a> {
     pub start: i64,
     /// From each to the next.
     pub interval: i64,
+}
+
+/// The canonical form.
+pub struct Canonical;
+
+impl Form for Canonical {
+    fn read(
+        &mut self,
+        record: &[u8],
+        names: &mut Names,
+        columns: &mut Columns,
+        at: Standing,
+    ) -> Option<()> {
+        let before = columns.watts.len();
+        let run = plain(record, &mut columns.watts)?;
+        let count = (columns.watts.len() - before) as i64;
+        columns.run(names.number(run.meter), at, count, run.start, run.interval);
+        Some(())
+    }
 }
 
 #[derive(Default)]
@@ -119,7 +142,7 @@ fn fields<'a>(record: &'a [u8], watts: &mut Vec<f64>) -> Option<Fields<'a>> {
             }
             b"values" => {
                 once(&mut fields.is_block, true)?;
-                values(&mut cursor, watts)?;
+                cursor.numbers(watts)?;
             }
             _ => return None,
         }
@@ -135,14 +158,20 @@ fn once<T>(field: &mut Option<T>, found: T) -> Option<()> {
 }
 
 fn meter<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
-    let (found, ascii) = cursor.string()?;
-    let good = if ascii {
-        found.len() <= LONGEST_METER && !found.contains(&0x7f)
+    let (found, _) = cursor.string()?;
+    is_meter(found).then_some(found)
+}
+
+/// Whether it can be a meter's id.
+pub fn is_meter(name: &[u8]) -> bool {
+    let good = if text::plain_letters(name) == name.len() {
+        name.len() <= LONGEST_METER
     } else {
-        let text = std::str::from_utf8(found).ok()?;
-        text.chars().count() <= LONGEST_METER && !text.chars().any(char::is_control)
+        std::str::from_utf8(name).is_ok_and(|text| {
+            text.chars().count() <= LONGEST_METER && !text.chars().any(char::is_control)
+        })
     };
-    (good && !found.is_empty()).then_some(found)
+    good && !name.is_empty()
 }
 
 fn time(cursor: &mut Cursor) -> Option<i64> {
@@ -159,22 +188,5 @@ fn unit(cursor: &mut Cursor) -> Option<bool> {
         b"W" => Some(false),
         b"kW" => Some(true),
         _ => None,
-    }
-}
-
-fn values(cursor: &mut Cursor, watts: &mut Vec<f64>) -> Option<()> {
-    if !cursor.take(b'[') {
-        return None;
-    }
-    loop {
-        let found = if cursor.ahead() == Some(b'n') {
-            cursor.word(b"null").then_some(f64::NAN)?
-        } else {
-            cursor.number()?
-        };
-        watts.push(found);
-        if !cursor.take(b',') {
-            return cursor.take(b']').then_some(());
-        }
     }
 }

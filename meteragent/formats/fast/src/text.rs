@@ -4,6 +4,8 @@
 const EXACT: usize = 15;
 /// What is longer is left to Python.
 const LONGEST_NUMBER: usize = 64;
+/// Lists and objects within each other; what is deeper is left to Python.
+const DEEPEST: usize = 64;
 const TENS: [f64; 16] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
 ];
@@ -32,6 +34,59 @@ pub fn plain_letters(text: &[u8]) -> usize {
     }
     let is_plain = |letter: &&u8| matches!(letter, 0x20..0x7f) && !matches!(letter, b'"' | b'\\');
     at + text[at..].iter().take_while(is_plain).count()
+}
+
+/// Whether texts of the same length are the same; sooner than by a call, if they are short.
+#[inline]
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+    let words = |text: &[u8]| Some((text.first_chunk().map(word)?, text.last_chunk().map(word)?));
+    match words(one) {
+        Some(ends) if one.len() <= 16 => Some(ends) == words(other),
+        _ => one == other,
+    }
+}
+
+/// Bytes of seven bits each, the last of which has no eighth -> a number, and how many they are.
+///
+/// Nothing: there are more than `most` of them, or not as many as it says.
+#[inline]
+pub fn sevens(bytes: &[u8], most: usize) -> Option<(u64, usize)> {
+    let first = *bytes.first()?;
+    if first < 0x80 {
+        Some((u64::from(first), 1))
+    } else {
+        longer_sevens(bytes, most)
+    }
+}
+
+fn longer_sevens(bytes: &[u8], most: usize) -> Option<(u64, usize)> {
+    if let Some(eight) = bytes.first_chunk::<8>() {
+        let word = u64::from_le_bytes(*eight);
+        let ends = !word & HIGH;
+        if ends != 0 {
+            let length = ends.trailing_zeros() / 8 + 1;
+            let kept = word & (u64::MAX >> (64 - 8 * length)) & !HIGH;
+            let pairs = kept & 0x007f_007f_007f_007f | (kept & 0x7f00_7f00_7f00_7f00) >> 1;
+            let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+            let found = fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4;
+            return (length as usize <= most).then_some((found, length as usize));
+        }
+    }
+    let mut found = 0;
+    for (nth, byte) in bytes.iter().take(most).enumerate() {
+        found |= u64::from(byte & 0x7f) << (7 * nth);
+        if *byte < 0x80 {
+            return Some((found, nth + 1));
+        }
+    }
+    None
+}
+
+/// A number whose sign comes last.
+#[inline]
+pub fn zigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
 /// Eight digits at once, if they are.
@@ -64,6 +119,53 @@ pub fn whole(text: &[u8]) -> Option<(i64, &[u8])> {
     (digits > 0 && !led_by_zero).then_some((found, &text[digits..]))
 }
 
+/// A finite number, rounded as correctly as Python does it.
+fn parsed(text: &[u8]) -> Option<f64> {
+    let found: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    found.is_finite().then_some(found)
+}
+
+/// A finite number as people and tables write it: `+7`, `.5`, `7.`, `1e3`; nothing else for sure.
+pub fn decimal(text: &[u8]) -> Option<f64> {
+    let unsigned = text
+        .strip_prefix(b"-")
+        .or_else(|| text.strip_prefix(b"+"))
+        .unwrap_or(text);
+    let (mut mantissa, mut digits, mut parts, mut has_point) = (0u64, 0, 0, false);
+    for letter in unsigned {
+        match letter {
+            b'0'..=b'9' => {
+                mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(letter - b'0'));
+                digits += 1;
+                parts += usize::from(has_point);
+            }
+            b'.' if !has_point => has_point = true,
+            b'e' | b'E' if digits > 0 && text.len() <= LONGEST_NUMBER => return powered(text),
+            _ => return None,
+        }
+    }
+    if digits == 0 || text.len() > LONGEST_NUMBER {
+        return None;
+    }
+    if digits > EXACT {
+        return parsed(text);
+    }
+    let found = mantissa as f64 / TENS[parts];
+    Some(if text[0] == b'-' { -found } else { found })
+}
+
+/// The same with a power of ten.
+fn powered(text: &[u8]) -> Option<f64> {
+    let at = text.iter().position(|letter| matches!(letter, b'e' | b'E'))?;
+    let power = &text[at + 1..];
+    let digits = power
+        .strip_prefix(b"-")
+        .or_else(|| power.strip_prefix(b"+"))
+        .unwrap_or(power);
+    let good = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    good.then(|| parsed(text)).flatten()
+}
+
 /// A place in a record.
 pub struct Cursor<'a> {
     bytes: &'a [u8],
@@ -74,6 +176,18 @@ impl<'a> Cursor<'a> {
     /// At the beginning.
     pub fn new(bytes: &'a [u8]) -> Self {
         Cursor { bytes, at: 0 }
+    }
+
+    /// Where that is.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Go on behind these letters. Nothing: others come next.
+    #[inline]
+    pub fn follows(&mut self, letters: &[u8]) -> Option<()> {
+        let next = self.bytes.get(self.at..self.at + letters.len())?;
+        is_same(next, letters).then(|| self.at += letters.len())
     }
 
     fn peek(&self) -> Option<u8> {
@@ -90,6 +204,18 @@ impl<'a> Cursor<'a> {
     pub fn ahead(&mut self) -> Option<u8> {
         self.skip_space();
         self.peek()
+    }
+
+    /// What is not read yet.
+    #[inline]
+    pub fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
+    /// Go on by so many letters, which there are.
+    #[inline]
+    pub fn pass(&mut self, letters: usize) {
+        self.at += letters;
     }
 
     /// Take a letter, if it is the next one.
@@ -120,16 +246,106 @@ impl<'a> Cursor<'a> {
             return None;
         }
         let (rest, mut all) = (&self.bytes[self.at..], 0);
-        let length = rest.iter().position(|letter| {
-            all |= letter;
-            matches!(letter, b'"' | b'\\' | 0..0x20)
-        })?;
+        let plain = plain_letters(rest);
+        let length = plain
+            + rest[plain..].iter().position(|letter| {
+                all |= letter;
+                matches!(letter, b'"' | b'\\' | 0..0x20)
+            })?;
         if rest[length] != b'"' {
             return None;
         }
         self.at += length + 1;
         let (found, ascii) = (&rest[..length], all < 0x80);
         (ascii || std::str::from_utf8(found).is_ok()).then_some((found, ascii))
+    }
+
+    /// Go on behind a value of any kind, and answer with it. Nothing: it is not surely JSON.
+    pub fn skipped(&mut self) -> Option<&'a [u8]> {
+        self.skip_space();
+        let from = self.at;
+        self.skip(DEEPEST)?;
+        Some(&self.bytes[from..self.at])
+    }
+
+    fn skip(&mut self, deeper: usize) -> Option<()> {
+        match self.ahead()? {
+            b'"' => self.skip_string(),
+            opening @ (b'{' | b'[') => self.skip_nested(opening, deeper.checked_sub(1)?),
+            b't' => self.word(b"true").then_some(()),
+            b'f' => self.word(b"false").then_some(()),
+            b'n' => self.word(b"null").then_some(()),
+            _ => self.token().map(|_| ()),
+        }
+    }
+
+    fn skip_nested(&mut self, opening: u8, deeper: usize) -> Option<()> {
+        let closing = opening + 2;
+        self.at += 1;
+        if self.take(closing) {
+            return Some(());
+        }
+        loop {
+            if opening == b'{' {
+                (self.ahead() == Some(b'"')).then_some(())?;
+                self.skip_string()?;
+                self.take(b':').then_some(())?;
+            }
+            self.skip(deeper)?;
+            if !self.take(b',') {
+                return self.take(closing).then_some(());
+            }
+        }
+    }
+
+    fn skip_string(&mut self) -> Option<()> {
+        self.at += 1;
+        let from = self.at;
+        let mut all = 0;
+        loop {
+            self.at += plain_letters(self.bytes.get(self.at..)?);
+            let letter = self.peek()?;
+            self.at += 1;
+            all |= letter;
+            match letter {
+                b'"' => break,
+                b'\\' => self.skip_escape()?,
+                0..0x20 => return None,
+                _ => {}
+            }
+        }
+        let text = &self.bytes[from..self.at];
+        (all < 0x80 || std::str::from_utf8(text).is_ok()).then_some(())
+    }
+
+    fn skip_escape(&mut self) -> Option<()> {
+        let letter = self.peek()?;
+        self.at += 1;
+        if letter == b'u' {
+            let four = self.bytes.get(self.at..self.at + 4)?;
+            self.at += 4;
+            let is_half = matches!(four[0], b'd' | b'D'); // of a pair, perhaps
+            return (four.iter().all(u8::is_ascii_hexdigit) && !is_half).then_some(());
+        }
+        matches!(letter, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't').then_some(())
+    }
+
+    /// A list of numbers and nulls, one at least, behind those that there are.
+    pub fn numbers(&mut self, watts: &mut Vec<f64>) -> Option<()> {
+        if !self.take(b'[') {
+            return None;
+        }
+        loop {
+            let found = if self.ahead() == Some(b'n') {
+                self.word(b"null").then_some(f64::NAN)?
+            } else {
+                self.number()?
+            };
+            watts.push(found);
+            if !self.take(b',') {
+                return self.take(b']').then_some(());
+            }
+        }
     }
 
     /// A whole number that is not negative.
@@ -151,6 +367,10 @@ impl<'a> Cursor<'a> {
 
     fn digits(&mut self, number: &mut u64) -> usize {
         let from = self.at;
+        if let Some(eight) = eight_digits(&self.bytes[from..]) {
+            *number = number.wrapping_mul(100_000_000).wrapping_add(eight);
+            self.at += 8;
+        }
         while let Some(digit @ b'0'..=b'9') = self.peek() {
             *number = number
                 .wrapping_mul(10)
@@ -165,6 +385,11 @@ impl<'a> Cursor<'a> {
     /// Few digits are a whole number and a power of ten that doubles hold exactly, so that one
     /// division rounds once. The library rounds all others as correctly.
     pub fn number(&mut self) -> Option<f64> {
+        self.token().map(|(_, number)| number)
+    }
+
+    /// The same, behind how it is written.
+    pub fn token(&mut self) -> Option<(&'a [u8], f64)> {
         self.skip_space();
         let from = self.at;
         let negative = self.peek() == Some(b'-');
@@ -191,16 +416,15 @@ impl<'a> Cursor<'a> {
                 return None;
             }
         }
+        let text = &self.bytes[from..self.at];
         if !has_power && whole + parts <= EXACT {
             let found = mantissa as f64 / TENS[parts];
             let no_zero = has_point || mantissa != 0; // a whole number has no negative zero
-            return Some(if negative && no_zero { -found } else { found });
+            return Some((text, if negative && no_zero { -found } else { found }));
         }
-        let text = &self.bytes[from..self.at];
         if !(has_point || has_power) || text.len() > LONGEST_NUMBER {
             return None; // a large whole number is rounded by Python
         }
-        let found: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-        found.is_finite().then_some(found)
+        parsed(text).map(|found| (text, found))
     }
 }
