@@ -7,7 +7,7 @@ memberships    who is in which group, read from its topic
 work, preparing    what differs from one kind of work to another, and has to be known before
 handover    what workers share, and what each of them builds up
 receive    answers of brokers, received where they stay
-fetch, unpack    the input as batches of bytes, and what they hold as columns
+fetch, walk, unpack    the input as batches of bytes, the way through them, and what they hold
 registry, schemas, subjects    a schema registry: asked, waited for, told what releases are
 intake      the pipeline of a partition, and what it has made
 outbox      records of a transaction, in batches

@@ -9,8 +9,8 @@ from aiokafka import TopicPartition
 
 from meteragent.formats.encoder import reject_document
 from meteragent.formats.forms import ReleaseEncoder
-from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.outbox import Headers, Outbox, Record, headers_of
+from meteragent.kafka.walk import Fetched
 from meteragent.kafka.work import Unpacks
 from meteragent.stream.pipeline import Pipeline, Position
 from meteragent.stream.readings import Reason

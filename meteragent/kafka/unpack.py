@@ -3,7 +3,7 @@
 from meteragent.errors import BatchRefused
 from meteragent.formats import fast
 from meteragent.formats.forms import MessageDecoder
-from meteragent.kafka.fetch import MAGIC, Fetched, batch, magic
+from meteragent.kafka.walk import MAGIC, Fetched, batch, magic
 from meteragent.stream.readings import Readings
 
 

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from meteragent.config import Config
 from meteragent.formats.messages import message_decoder
-from meteragent.kafka.fetch import Fetched, batch
 from meteragent.kafka.restore import Kept
 from meteragent.kafka.unpack import Unpacker
+from meteragent.kafka.walk import Fetched, batch
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.members import Membership
 from meteragent.stream.group_homes import with_members

@@ -8,6 +8,7 @@ by the partition's clock alone, and so the order of their releases is that in wh
 whoever was heard.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,21 +27,24 @@ class Course:
 
     clocks: Integers
     """Never falling; the first is that from before."""
-    moments: Integers
+    first: int
+    """The moment of that."""
+    offsets: Integers
+    """Of the records that move it on."""
 
     @classmethod
     def of_tick(cls, clock: int, offset: int) -> "Course":
         """Time passes, before the record with this offset."""
-        return cls(np.array([clock]), np.array([2 * offset]))
+        return cls(np.array([clock]), 2 * offset, np.empty(0, dtype=np.int64))
 
     def moved(self, clocks: Integers, offsets: Integers) -> "Course":
-        """It goes on as records move it."""
-        moments = np.concatenate([self.moments, 2 * offsets + 1])
-        return Course(np.concatenate([self.clocks, clocks]), moments)
+        """It goes on as records move it; `clocks` begin with that from before."""
+        return Course(clocks, self.first, offsets)
 
     def moment(self, times: Integers) -> Integers:
         """When the clock came to each of these times, or NEVER."""
-        reached: Integers = np.append(self.moments, NEVER)[np.searchsorted(self.clocks, times)]
+        moments = np.concatenate([[self.first], 2 * self.offsets + 1, [NEVER]])
+        reached: Integers = moments[np.searchsorted(self.clocks, times)]
         return reached
 
 
@@ -80,6 +84,8 @@ class Timing:
     policy: Policy
     course: Course
     own: OwnTime | None = None
+    there: Callable[[Integers], Integers] | None = None
+    """Which rows of `own` rows are, if these are others."""
 
     def of(self, rows: Integers, panes: Integers) -> tuple[Integers, Integers]:
         """The moment at which each has closed, and when that was due."""
@@ -87,7 +93,7 @@ class Timing:
         moments = self.course.moment(dues)
         if self.own is None or self.policy.presence == "private":
             return moments, dues
-        by_own = self.own.moment(rows, panes)
+        by_own = self.own.moment(rows if self.there is None else self.there(rows), panes)
         return np.minimum(by_own, moments), np.where(by_own <= moments, BY_ITS_OWN, dues)
 
 

@@ -28,6 +28,9 @@ def levels(
     bounds: tuple[float, float, float],
     steps: tuple[int, int, int],
 ) -> None: ...
+def admit(
+    columns: Sequence[_Integers], homes: _Integers, skew: int, clock: int
+) -> list[_Integers] | None: ...
 def add(
     columns: Sequence[_Integers],
     values: _Levels,

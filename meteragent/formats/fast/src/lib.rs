@@ -9,10 +9,12 @@
 //! - `text`: JSON's strings, numbers and white space
 //! - `moment`: times as RFC 3339 writes them
 //! - `columns`: what is found, and the numbers of ids
+//! - `admit`: whose records are, and how the clock goes on with them
 //! - `slots`: readings into the slots of open panes
 //! - `python`, `python_slots`: the border
 #![forbid(unsafe_code)]
 
+pub mod admit;
 pub mod batch;
 pub mod columns;
 pub mod moment;

@@ -122,5 +122,6 @@ fn meteragent_fast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(crate::python_slots::levels, module)?)?;
     module.add_function(wrap_pyfunction!(crate::python_slots::add, module)?)?;
+    module.add_function(wrap_pyfunction!(crate::python_slots::admit, module)?)?;
     module.add_function(wrap_pyfunction!(checksum, module)?)
 }
