@@ -27,6 +27,7 @@ _HOLE = "\0"
 _BETWEEN = b"\n"  # documents, which hold none
 _json = json.JSONEncoder(separators=(",", ":")).encode
 _shown = lru_cache(maxsize=2**12)(float.__repr__)  # levels are few
+_said = lru_cache(maxsize=2**10)(_json)  # so are numbers of readings
 _text = json.encoder.encode_basestring_ascii  # what `_json` does with text, sooner
 
 
@@ -116,7 +117,7 @@ class _Form:
         """What is told of how many readings each window had, if anything is."""
         if not counts_are_told(self._policy, kind):
             return []
-        readings, slots = map(_json, readings_of(releases)), releases.slots
+        readings, slots = map(_said, readings_of(releases)), releases.slots
         return [readings] if isinstance(slots, int) else [readings, map(str, slots.tolist())]
 
 
@@ -187,9 +188,10 @@ class Answers:
 
 def by_kind(releases: Releases, write: Callable[[Releases, Kind], list[bytes]]) -> list[bytes]:
     """The documents in their order, though `write` gets all windows of one kind at once."""
+    kind = releases.kind_of_all()
+    if kind is not None:
+        return write(releases, kind)
     kinds = releases.kinds()
-    if len(set(kinds)) == 1:
-        return write(releases, kinds[0])
     documents = [b""] * len(kinds)
     for kind in set(kinds):
         some = [at for at, its in enumerate(kinds) if its == kind]

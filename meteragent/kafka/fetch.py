@@ -8,14 +8,17 @@ another version has others.
 """
 
 import asyncio
+from copy import copy
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.consumer.fetcher import Fetcher, FetchResult, PartitionRecords
 from aiokafka.errors import ConsumerStoppedError
+from aiokafka.protocol.fetch import FetchRequest
 
+from meteragent.formats.fast import Raw
 from meteragent.kafka.receive import InPlaceClient
-from meteragent.kafka.walk import Fetched, Walk
+from meteragent.kafka.walk import STAND_IN, Fetched, Walk, is_whole
 
 
 class InputConsumer(AIOKafkaConsumer):  # type: ignore[misc]
@@ -63,7 +66,7 @@ class _BatchFetcher(Fetcher):  # type: ignore[misc]
                     self._keep(TopicPartition(topic, partition), raw)
         return woken
 
-    def _keep(self, source: TopicPartition, raw: bytes) -> None:
+    def _keep(self, source: TopicPartition, raw: Raw) -> None:
         """Put our result in the place of aiokafka's, where it has just made one of these bytes."""
         made = self._records.get(source)
         if type(made) is FetchResult:
@@ -127,16 +130,31 @@ def _has_more(state: Any) -> bool:  # noqa: ANN401 - aiokafka's own
     return known and not state.paused and state.position < state.lso
 
 
+def _shown(raw: Raw) -> bytes:
+    """What aiokafka is to see of these batches: that there are any."""
+    return STAND_IN if isinstance(raw, memoryview) and is_whole(raw) else bytes(raw)
+
+
 class _Overheard:
-    """A client whose last answer is remembered."""
+    """A client whose last answer is remembered.
+
+    Of what stays where it was received aiokafka sees a stand-in: it does not read it.
+    """
 
     def __init__(self, client: Any) -> None:  # noqa: ANN401 - aiokafka's own
         self._client = client
         self.heard: Any = None
 
     async def send(self, *request: Any) -> Any:  # noqa: ANN401 - aiokafka's own
-        self.heard = await self._client.send(*request)
-        return self.heard
+        answer = self.heard = await self._client.send(*request)
+        if answer.API_KEY != FetchRequest.API_KEY:
+            return answer
+        shown = copy(answer)
+        shown.topics = [
+            (topic, [(*its, _shown(raw)) for *its, raw in partitions])
+            for topic, partitions in answer.topics
+        ]
+        return shown
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a client has
         return getattr(self._client, name)
@@ -149,7 +167,7 @@ class _Result(FetchResult):  # type: ignore[misc]
     _fetcher: _BatchFetcher
 
     @classmethod
-    def of(cls, made: Any, raw: bytes, fetcher: _BatchFetcher) -> "_Result":  # noqa: ANN401 - aiokafka's own
+    def of(cls, made: Any, raw: Raw, fetcher: _BatchFetcher) -> "_Result":  # noqa: ANN401 - aiokafka's own
         """What aiokafka has made of these bytes, and not begun to read."""
         records: PartitionRecords = made._partition_records  # noqa: SLF001 - see above
         walk = Walk(raw, records._aborted_transactions, records.next_fetch_offset)  # noqa: SLF001

@@ -154,10 +154,9 @@ class Intake:
                 for event in decided.events():
                     self._tell(event)
                 documents.sort()
-                for d in documents:
-                    topic = self._outbox.releases.setdefault(self._outputs[d.policy], [])
-                    headers = self._headers[d.policy]
-                    topic.append(Record(d.meter.encode(), d.text, d.end, headers))
+                for _, _, _, end, meter, text, policy in documents:
+                    topic = self._outbox.releases.setdefault(self._outputs[policy], [])
+                    topic.append(Record(meter.encode(), text, end, self._headers[policy]))
                 if len(self._outbox) >= MOST_AT_ONCE:
                     return
         except BaseException:

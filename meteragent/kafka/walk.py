@@ -25,6 +25,8 @@ MAGIC = 2
 _PREFIX = Struct(">qi")  # offset, length of what follows
 _MAGIC_AT = 16
 _HEAD = Struct(">q4x4xxIhi8x8xq2x4xi")
+STAND_IN = _PREFIX.pack(0, _HEAD.size - _PREFIX.size) + bytes([0, 0, 0, 0, MAGIC]) + bytes(44)
+"""The head of a batch, and nothing behind it."""
 _CHECKED_FROM = 21  # the checksum is of what follows it
 _SHORTEST_OLD = 26  # of what was there before batches
 _TRANSACTIONAL, _CONTROL = 0x10, 0x20
@@ -34,7 +36,7 @@ _TRANSACTIONAL, _CONTROL = 0x10, 0x20
 class Fetched:
     """Batches of one partition; none of them is a marker, or aborted."""
 
-    raw: bytes
+    raw: fast.Raw
     spans: tuple[tuple[int, int], ...]
     """Where batches begin and end."""
     first: int
@@ -57,7 +59,7 @@ class _Head(NamedTuple):
 class Walk:
     """The way through the batches of an answer: the same that aiokafka goes, record by record."""
 
-    def __init__(self, raw: bytes, aborted: list[tuple[int, int]], first: int) -> None:
+    def __init__(self, raw: fast.Raw, aborted: list[tuple[int, int]], first: int) -> None:
         """`aborted`: producers, and where each began what it did not commit, in this order."""
         self.next_fetch_offset = first
         self.more = True
@@ -109,17 +111,22 @@ class Walk:
         return bool(head.attributes & _TRANSACTIONAL) and head.producer in self._ignored
 
 
-def magic(raw: bytes, at: int) -> int:
+def magic(raw: fast.Raw, at: int) -> int:
     """Of which format a batch is."""
     return raw[at + _MAGIC_AT]
 
 
-def batch(raw: bytes, at: int, end: int) -> Any:  # noqa: ANN401 - aiokafka's own
+def batch(raw: fast.Raw, at: int, end: int) -> Any:  # noqa: ANN401 - aiokafka's own
     """A batch as aiokafka reads it."""
-    return MemoryRecords(raw[at:end]).next_batch()
+    return MemoryRecords(bytes(raw[at:end])).next_batch()
 
 
-def _spans(raw: bytes) -> Iterator[tuple[int, int]]:
+def is_whole(raw: fast.Raw) -> bool:
+    """Whether the first batch was not cut off, if there is any."""
+    return len(raw) >= _PREFIX.size and len(raw) >= _PREFIX.size + _PREFIX.unpack_from(raw)[1]
+
+
+def _spans(raw: fast.Raw) -> Iterator[tuple[int, int]]:
     """Where batches begin and end; the last one may have been cut off, and is not counted."""
     at = 0
     while at + _PREFIX.size <= len(raw):

@@ -97,6 +97,14 @@ class Releases:
             for charge in self.policy.charges
         }
 
+    def kind_of_all(self) -> Kind | None:
+        """Of every window, where all are of one and what is asked is asked of all."""
+        if self.policy.asking.of_hours or not self.meters:
+            return None
+        granted, why = int(self.granted[0]), self.withheld[0]
+        alike = (self.granted == granted).all() and self.withheld.count(why) == len(self.withheld)
+        return Kind(tuple(range(granted)), why) if alike else None
+
     def kinds(self) -> list[Kind]:
         """Of each window."""
         every = range(len(self.policy.questions))

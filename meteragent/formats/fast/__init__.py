@@ -24,6 +24,10 @@ MOST_UNPACKED = 256 * 2**20
 """Bytes that a compressed batch may hold."""
 
 
+Raw = bytes | memoryview
+"""What was received, wherever it stays."""
+
+
 class FastReader:
     """Reads batches and lines of JSON as the decoder does that judges what is odd."""
 
@@ -33,7 +37,7 @@ class FastReader:
         self._forget()
 
     def batches(
-        self, raw: bytes, spans: Iterable[tuple[int, int]], first: int, until: int
+        self, raw: Raw, spans: Iterable[tuple[int, int]], first: int, until: int
     ) -> Readings | None:
         """The records of batches that stand in `raw`, of offsets from one on and before another.
 
@@ -42,7 +46,8 @@ class FastReader:
         checksums are right.
         """
         self._forget_if_many()
-        found = self._native.batches(raw, list(spans), first, until, MOST_UNPACKED)
+        octets = np.frombuffer(raw, dtype=np.uint8)
+        found = self._native.batches(octets, list(spans), first, until, MOST_UNPACKED)
         return None if found is None else self._readings(found, None)
 
     def lines(self, text: bytes, first: int) -> Readings:
@@ -114,7 +119,9 @@ def reader_for(decoder: MessageDecoder) -> FastReader | None:
     return FastReader(decoder, native.wheel) if plain and native.fits() else None
 
 
-def checksum(raw: bytes, at: int, end: int) -> int | None:
+def checksum(raw: Raw, at: int, end: int) -> int | None:
     """That of a part of bytes, as batches have it; nothing if there is no wheel to tell it."""
-    found: int | None = native.wheel.checksum(raw, at, end) if native.fits() else None
+    if not native.fits():
+        return None
+    found: int = native.wheel.checksum(np.frombuffer(raw, dtype=np.uint8), at, end)
     return found

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 __version__: str
 
+_Bytes: TypeAlias = NDArray[np.uint8]
 _Integers: TypeAlias = NDArray[np.int64]
 _Levels: TypeAlias = NDArray[np.signedinteger[Any]]
 _Columns: TypeAlias = tuple[
@@ -17,11 +18,11 @@ class Reader:
     @property
     def bytes_of_names(self) -> int: ...
     def batches(
-        self, raw: bytes, spans: Sequence[tuple[int, int]], first: int, until: int, most: int
+        self, raw: _Bytes, spans: Sequence[tuple[int, int]], first: int, until: int, most: int
     ) -> _Columns | None: ...
     def lines(self, text: bytes, first: int, timestamp: int) -> tuple[_Columns, int]: ...
 
-def checksum(raw: bytes, at: int, end: int) -> int: ...
+def checksum(raw: _Bytes, at: int, end: int) -> int: ...
 def levels(
     watts: NDArray[np.float64],
     into: _Levels,

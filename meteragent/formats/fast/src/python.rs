@@ -4,6 +4,7 @@ use crate::batch;
 use crate::columns::{Columns, Names};
 use crate::python_slots::array;
 use crate::unpack::Fault;
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
@@ -43,13 +44,14 @@ impl Reader {
     fn batches<'py>(
         &mut self,
         py: Python<'py>,
-        raw: &[u8],
+        raw: PyReadonlyArray1<'_, u8>,
         spans: Vec<(usize, usize)>,
         first: i64,
         until: i64,
         most: usize,
     ) -> PyResult<Option<Found<'py>>> {
         let mut columns = Columns::default();
+        let raw = raw.as_slice()?;
         for (at, end) in spans {
             let bytes = raw
                 .get(at..end)
@@ -108,8 +110,9 @@ impl Reader {
 
 /// The checksum of bytes, as batches have it.
 #[pyfunction]
-fn checksum(raw: &[u8], at: usize, end: usize) -> PyResult<u32> {
+fn checksum(raw: PyReadonlyArray1<'_, u8>, at: usize, end: usize) -> PyResult<u32> {
     let bytes = raw
+        .as_slice()?
         .get(at..end)
         .ok_or_else(|| PyValueError::new_err("no such span"))?;
     Ok(batch::checksum(bytes))
