@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from itertools import compress, groupby, repeat
 from operator import attrgetter
 from typing import NamedTuple
@@ -154,6 +155,9 @@ class Document(NamedTuple):
     """By which people call it; a tier's is behind that of its policy and a slash."""
 
 
+_document = partial(tuple.__new__, Document)  # as `_make`, a third of a microsecond sooner
+
+
 def tier_name(policy: str, tier: str) -> str:
     """By which releases of a tier are known: no policy's own name has a slash."""
     return f"{policy}/{tier}"
@@ -198,7 +202,7 @@ class Step:
         self, encode: Callable[[Releases], list[bytes]], releases: Releases, name: str
     ) -> Iterator[Document]:
         return map(
-            Document._make,
+            _document,
             zip(
                 self.moments.tolist(),
                 self.dues.tolist(),

@@ -33,11 +33,8 @@ class Residents:
         self._cohorts = cohorts
         self._house_of = house_of
         self._houses = max(house_of, default=0) + 1
-        self._prefixes = sorted(
-            ((cohort.prefix, number) for number, cohort in enumerate(cohorts)),
-            key=lambda one: -len(one[0]),
-        )
-        """The longest first."""
+        self._numbers = {cohort.prefix: number for number, cohort in enumerate(cohorts)}
+        self._lengths = sorted({len(cohort.prefix) for cohort in cohorts}, reverse=True)
         self._name = name
         self._max_meters = max_meters
         self._astray = astray
@@ -134,10 +131,8 @@ class Residents:
         self._homes.update(zip(meters, count(first, self._houses), strict=False))
 
     def _cohort_of(self, meter: str) -> int | None:
-        for prefix, number in self._prefixes:
-            if meter.startswith(prefix):
-                return number
-        return None
+        prefixes = (meter[:length] for length in self._lengths)
+        return next((self._numbers[one] for one in prefixes if one in self._numbers), None)
 
     def _obstacle(self, meter: str) -> int | None:
         """Why a meter that is not known yet has no business here, if it has none."""
