@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
-from meteragent.kafka.fetch import EVERYTHING, Walk
+from meteragent.kafka.walk import EVERYTHING, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from meteragent.kafka.fetch import Fetched
+    from meteragent.kafka.walk import Fetched
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 ROOM = 2**26

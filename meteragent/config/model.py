@@ -85,7 +85,7 @@ class AgentSettings(Settings):
     max_batch: Batch = setting(
         "About how many records are worked on at once: whole batches, as senders made them, until "
         "there are so many.",
-        default=5000,
+        default=15_000,
     )
     max_meters: Many = setting(
         "The most meters of a partition; records of further ones are rejected, so that made-up "

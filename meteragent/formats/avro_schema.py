@@ -176,6 +176,6 @@ def _shape(schema: Any, named: dict[str, Any]) -> Shape | None:  # noqa: ANN401 
 
 _SHAPES: dict[str, Shape] = {
     **{kind: (kind,) for kind in ("null", "boolean", "float", "double", "bytes")},
-    **{kind: ("whole",) for kind in ("int", "long")},
+    **dict.fromkeys(("int", "long"), ("whole",)),
     "string": ("text",),
 }

@@ -188,9 +188,10 @@ class Answers:
 
 def by_kind(releases: Releases, write: Callable[[Releases, Kind], list[bytes]]) -> list[bytes]:
     """The documents in their order, though `write` gets all windows of one kind at once."""
+    kind = releases.kind_of_all()
+    if kind is not None:
+        return write(releases, kind)
     kinds = releases.kinds()
-    if kinds and kinds.count(kinds[0]) == len(kinds):
-        return write(releases, kinds[0])
     documents = [b""] * len(kinds)
     for kind in set(kinds):
         some = [at for at, its in enumerate(kinds) if its == kind]

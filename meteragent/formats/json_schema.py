@@ -12,9 +12,9 @@ from jsonschema_rs import Validator, validator_for
 from pydantic_core import from_json
 
 from meteragent.formats.decoder import refusing
-from meteragent.formats.merging import merged
 from meteragent.formats.forms import MessageDecoder, Numbers, Payloads
 from meteragent.formats.json_one import MOST_BYTES, is_too_large
+from meteragent.formats.merging import merged
 from meteragent.formats.registered import Schema, SchemaRefused
 from meteragent.stream.readings import Readings, Reason
 

@@ -7,7 +7,7 @@ memberships    who is in which group, read from its topic
 work, preparing    what differs from one kind of work to another, and has to be known before
 handover    what workers share, and what each of them builds up
 receive    answers of brokers, received where they stay
-fetch, unpack    the input as batches of bytes, and what they hold as columns
+fetch, walk, unpack    the input as batches of bytes, the way through them, and what they hold
 decode_once    what several kinds of work read, decoded by whoever comes first
 asked, registry, apicurio    a schema registry, by either of two interfaces
 schemas, subjects    what it tells is waited for, and it is told what releases are

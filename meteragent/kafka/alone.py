@@ -18,13 +18,13 @@ from meteragent.errors import NotDrained
 from meteragent.formats.registered import SchemasLacking
 from meteragent.kafka import restore, topics
 from meteragent.kafka.clients import Clients
-from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.handover import Shared
 from meteragent.kafka.outbox import Outbox, send_all
 from meteragent.kafka.owner import Bond, Layout
 from meteragent.kafka.ownership import Ownership
 from meteragent.kafka.restore import Kept
 from meteragent.kafka.subjects import release_encoder
+from meteragent.kafka.walk import Fetched
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.pipeline import Position
 from meteragent.watch.events import Listener

@@ -14,8 +14,8 @@ from weakref import WeakSet
 
 from meteragent.config import Config
 from meteragent.formats.messages import message_decoder
-from meteragent.kafka.fetch import MAGIC, Fetched, magic, offsets_of
 from meteragent.kafka.unpack import Unpacker, unpacker_for
+from meteragent.kafka.walk import MAGIC, Fetched, magic, offsets_of
 from meteragent.stream.readings import Readings, joined
 
 MOST_KEPT = 2**18

@@ -1,54 +1,24 @@
 """The input as the brokers hold it: whole batches, taken from aiokafka before it makes objects.
 
 An object per record is most of what a client costs, and the agent wants columns. So an answer to
-a fetch is kept as the bytes that came, and only the heads of its batches are read here: which of
-them are markers or were aborted, and whether the checksum is right. What their records hold is
-`unpack`'s business, once it is sure that they are wanted.
+a fetch is kept as the bytes that came; `walk` finds the way through them.
 
 This room stands on insides of aiokafka. `tests/kafka/test_fetch.py` says which, and fails when
 another version has others.
 """
 
 import asyncio
-from collections.abc import Iterator
-from dataclasses import dataclass
-from struct import Struct
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.consumer.fetcher import Fetcher, FetchResult, PartitionRecords
-from aiokafka.errors import ConsumerStoppedError, CorruptRecordException
-from aiokafka.record.control_record import ABORT_MARKER, ControlRecord
-from aiokafka.record.memory_records import MemoryRecords
-from aiokafka.record.util import calc_crc32c
+from aiokafka.errors import ConsumerStoppedError
+from aiokafka.protocol.fetch import FetchRequest
 
-from meteragent.formats import fast
+from meteragent.formats.fast import Raw
 from meteragent.kafka.receive import InPlaceClient
-
-EVERYTHING = 2**63 - 1
-"""An offset that comes after all records."""
-MAGIC = 2
-"""Of batches; what is older is no batch, and aiokafka's to read."""
-
-_PREFIX = Struct(">qi")  # offset, length of what follows
-_MAGIC_AT = 16
-_HEAD = Struct(">q4x4xxIhi8x8xq2x4xi")
-_CHECKED_FROM = 21  # the checksum is of what follows it
-_SHORTEST_OLD = 26  # of what was there before batches
-_TRANSACTIONAL, _CONTROL = 0x10, 0x20
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """Batches of one partition; none of them is a marker, or aborted."""
-
-    raw: bytes
-    spans: tuple[tuple[int, int], ...]
-    """Where batches begin and end."""
-    first: int
-    """What comes before is not wanted; a batch may begin earlier."""
-    until: int = EVERYTHING
-    """Nor is this record, or what comes after it."""
+from meteragent.kafka.walk import STAND_IN, Fetched, Walk, is_whole
 
 
 class InputConsumer(AIOKafkaConsumer):  # type: ignore[misc]
@@ -96,11 +66,26 @@ class _BatchFetcher(Fetcher):  # type: ignore[misc]
                     self._keep(TopicPartition(topic, partition), raw)
         return woken
 
-    def _keep(self, source: TopicPartition, raw: bytes) -> None:
+    def _keep(self, source: TopicPartition, raw: Raw) -> None:
         """Put our result in the place of aiokafka's, where it has just made one of these bytes."""
         made = self._records.get(source)
         if type(made) is FetchResult:
-            self._records[source] = _Result.of(made, raw)
+            self._records[source] = _Result.of(made, raw, self)
+
+    def is_behind(self, node: object) -> bool:
+        """Whether this broker has more at once of a partition of which nothing is left here."""
+        subscription = self._subscriptions.subscription
+        assignment = None if subscription is None else subscription.assignment
+        return assignment is not None and any(
+            source not in self._records
+            and self.node_of(source) == node
+            and _has_more(assignment.state_value(source))
+            for source in assignment.tps
+        )
+
+    def node_of(self, source: TopicPartition) -> object:
+        """From which broker a partition is fetched."""
+        return self._select_read_replica(source)
 
     async def fetched_batches(self, timeout: float, most: int) -> dict[TopicPartition, Fetched]:  # noqa: ASYNC109 - as `fetched_records`
         if self._subscriptions.reassignment_in_progress:
@@ -139,16 +124,37 @@ class _BatchFetcher(Fetcher):  # type: ignore[misc]
         self._notify(self._wait_consume_future)
 
 
+def _has_more(state: Any) -> bool:  # noqa: ANN401 - aiokafka's own
+    """Whether a partition had more to be read than was, when its broker last answered."""
+    known = state.has_valid_position and state.lso is not None
+    return known and not state.paused and state.position < state.lso
+
+
+def _shown(raw: Raw) -> bytes:
+    """What aiokafka is to see of these batches: that there are any."""
+    return STAND_IN if isinstance(raw, memoryview) and is_whole(raw) else bytes(raw)
+
+
 class _Overheard:
-    """A client whose last answer is remembered."""
+    """A client whose last answer is remembered.
+
+    Of what stays where it was received aiokafka sees a stand-in: it does not read it.
+    """
 
     def __init__(self, client: Any) -> None:  # noqa: ANN401 - aiokafka's own
         self._client = client
         self.heard: Any = None
 
     async def send(self, *request: Any) -> Any:  # noqa: ANN401 - aiokafka's own
-        self.heard = await self._client.send(*request)
-        return self.heard
+        answer = self.heard = await self._client.send(*request)
+        if answer.API_KEY != FetchRequest.API_KEY:
+            return answer
+        shown = copy(answer)
+        shown.topics = [
+            (topic, [(*its, _shown(raw)) for *its, raw in partitions])
+            for topic, partitions in answer.topics
+        ]
+        return shown
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a client has
         return getattr(self._client, name)
@@ -158,18 +164,33 @@ class _Result(FetchResult):  # type: ignore[misc]
     """An answer of which batches are taken."""
 
     _partition_records: Any
+    _fetcher: _BatchFetcher
 
     @classmethod
-    def of(cls, made: Any, raw: bytes) -> "_Result":  # noqa: ANN401 - aiokafka's own
+    def of(cls, made: Any, raw: Raw, fetcher: _BatchFetcher) -> "_Result":  # noqa: ANN401 - aiokafka's own
         """What aiokafka has made of these bytes, and not begun to read."""
         records: PartitionRecords = made._partition_records  # noqa: SLF001 - see above
         walk = Walk(raw, records._aborted_transactions, records.next_fetch_offset)  # noqa: SLF001
-        return cls(
+        result = cls(
             made._topic_partition,  # noqa: SLF001
             assignment=made._assignment,  # noqa: SLF001
             partition_records=walk,
             backoff=made._backoff,  # noqa: SLF001
         )
+        result._fetcher = fetcher
+        return result
+
+    def calculate_backoff(self) -> float:
+        """For how long nothing else is to be fetched from where this came from.
+
+        While a partition there is far behind, not at all: what comes of it comes while this here
+        is worked on. Else all are asked for together, and the answer to one that has nothing new
+        does not let the others wait.
+        """
+        if self._fetcher.is_behind(self._fetcher.node_of(self._topic_partition)):
+            return 0.0
+        backoff: float = super().calculate_backoff()
+        return backoff
 
     def take(self, most: int) -> tuple[Fetched, int]:
         """The next batches and about how many records they hold; nothing if they are outdated."""
@@ -181,101 +202,3 @@ class _Result(FetchResult):  # type: ignore[misc]
         if not walk.more:
             self._partition_records = None
         return taken
-
-
-class _Head(NamedTuple):
-    """What is asked of a batch's head."""
-
-    base: int
-    checksum: int
-    attributes: int
-    last_delta: int
-    producer: int
-    records: int
-
-
-class Walk:
-    """The way through the batches of an answer: the same that aiokafka goes, record by record."""
-
-    def __init__(self, raw: bytes, aborted: list[tuple[int, int]], first: int) -> None:
-        """`aborted`: producers, and where each began what it did not commit, in this order."""
-        self.next_fetch_offset = first
-        self.more = True
-        self._raw = raw
-        self._view = memoryview(raw)
-        self._spans = _spans(raw)
-        self._aborted = list(aborted)
-        self._ignored: set[int] = set()
-
-    def take(self, most: int) -> tuple[Fetched, int]:
-        """Whole batches, until they hold so many records, and how many that may be."""
-        first, taken, count = self.next_fetch_offset, [], 0
-        for at, end in self._spans:
-            records, after = self._look(at, end)
-            if records and after > first:
-                taken.append((at, end))
-                count += records
-            self.next_fetch_offset = after
-            if count >= most:
-                break
-        else:
-            self.more = False
-        return Fetched(self._raw, tuple(taken), first), count
-
-    def _look(self, at: int, end: int) -> tuple[int, int]:
-        """How many records of a batch are to be taken, and the offset after it."""
-        if magic(self._raw, at) < MAGIC:
-            old = batch(self._raw, at, end)
-            if not old.validate_crc():
-                raise CorruptRecordException("a record's checksum is wrong")
-            return 1, old.next_offset
-        head = _Head._make(_HEAD.unpack_from(self._raw, at))
-        if self._checksum(at + _CHECKED_FROM, end) != head.checksum:
-            raise CorruptRecordException("a batch's checksum is wrong")
-        left_out = self._is_aborted(head, at, end) or head.attributes & _CONTROL
-        return 0 if left_out else head.records, head.base + head.last_delta + 1
-
-    def _checksum(self, at: int, end: int) -> int:
-        found = fast.checksum(self._raw, at, end)
-        return calc_crc32c(self._view[at:end]) if found is None else found
-
-    def _is_aborted(self, head: _Head, at: int, end: int) -> bool:
-        while self._aborted and self._aborted[0][1] <= head.base:
-            self._ignored.add(self._aborted.pop(0)[0])
-        if head.attributes & _CONTROL:
-            marker = next(batch(self._raw, at, end))
-            if ControlRecord.parse(marker.key) == ABORT_MARKER:
-                self._ignored.discard(head.producer)
-        return bool(head.attributes & _TRANSACTIONAL) and head.producer in self._ignored
-
-
-def magic(raw: bytes, at: int) -> int:
-    """Of which format a batch is."""
-    return raw[at + _MAGIC_AT]
-
-
-def offsets_of(raw: bytes, at: int) -> tuple[int, int]:
-    """Of a batch's first record, and the one after its last. Precondition: it is no older form."""
-    head = _Head._make(_HEAD.unpack_from(raw, at))
-    return head.base, head.base + head.last_delta + 1
-
-
-def batch(raw: bytes, at: int, end: int) -> Any:  # noqa: ANN401 - aiokafka's own
-    """A batch as aiokafka reads it."""
-    return MemoryRecords(raw[at:end]).next_batch()
-
-
-def _spans(raw: bytes) -> Iterator[tuple[int, int]]:
-    """Where batches begin and end; the last one may have been cut off, and is not counted."""
-    at = 0
-    while at + _PREFIX.size <= len(raw):
-        end = at + _PREFIX.size + _PREFIX.unpack_from(raw, at)[1]
-        shortest = at + _SHORTEST_OLD
-        if end >= shortest and len(raw) > at + _MAGIC_AT and magic(raw, at) >= MAGIC:
-            shortest = at + _HEAD.size
-        if end < shortest:
-            raise CorruptRecordException("a batch is too short")
-        if end > len(raw):
-            return
-        yield at, end
-        at = end

@@ -9,8 +9,8 @@ from aiokafka import TopicPartition
 
 from meteragent.formats.encoder import reject_document
 from meteragent.formats.forms import ReleaseEncoder
-from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.outbox import Headers, Outbox, Record, headers_of
+from meteragent.kafka.walk import Fetched
 from meteragent.kafka.work import Unpacks
 from meteragent.stream.pipeline import Pipeline, Position
 from meteragent.stream.readings import Reason
@@ -156,10 +156,9 @@ class Intake:
                 for event in decided.events():
                     self._tell(event)
                 documents.sort()
-                for d in documents:
-                    topic = self._outbox.releases.setdefault(self._outputs[d.policy], [])
-                    headers = self._headers[d.policy]
-                    topic.append(Record(d.meter.encode(), d.text, d.end, headers))
+                for _, _, _, end, meter, text, policy in documents:
+                    topic = self._outbox.releases.setdefault(self._outputs[policy], [])
+                    topic.append(Record(meter.encode(), text, end, self._headers[policy]))
                 if len(self._outbox) >= MOST_AT_ONCE:
                     return
         except BaseException:

@@ -143,13 +143,16 @@ async def send(
     """
     futures = []
     batch = producer.create_batch()
+    beside: dict[Headers, list[tuple[str, bytes]]] = {}
     for key, value, timestamp, headers in records:
-        fields = {"key": key, "value": value, "timestamp": timestamp, "headers": [*headers]}
-        if batch.append(**fields) is None:
+        its = beside.get(headers)
+        if its is None:
+            its = beside[headers] = [*headers]
+        if batch.append(key=key, value=value, timestamp=timestamp, headers=its) is None:
             batch.close()
             futures.append(await producer.send_batch(batch, topic, partition=partition))
             batch = producer.create_batch()
-            batch.append(**fields)
+            batch.append(key=key, value=value, timestamp=timestamp, headers=its)
     if batch.record_count():
         batch.close()
         futures.append(await producer.send_batch(batch, topic, partition=partition))

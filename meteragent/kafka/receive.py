@@ -2,8 +2,8 @@
 
 aiokafka's own way gathers what comes, piece by piece, in a buffer, wakes a task for each, and
 copies three times. Here a connection that is open gets another protocol: a buffer of the length
-that the broker announces, and one call when it is full. Small answers, and all that is wrong, are
-aiokafka's business as before.
+that the broker announces, and one call when it is full. Batches of records are looked at where they
+are. Small answers, and all that is wrong, are aiokafka's business as before.
 
 This room stands on insides of aiokafka, as `fetch` does; its tests say which.
 """
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import CloseReason
+from aiokafka.protocol.fetch import FetchRequest
 
 LARGE = 2**16
 """What is longer is worth it."""
@@ -105,7 +106,7 @@ class InPlace(asyncio.BufferedProtocol):
         if len(answer) < LARGE or not is_its:
             conn._handle_frame(bytes(answer))  # noqa: SLF001
             return
-        data = _Data(answer)
+        data = _Data(answer, in_place=request.API_KEY == FetchRequest.API_KEY)
         request.parse_response_header(data)
         if not future.done():
             future.set_result(request.RESPONSE_TYPE.decode(data))
@@ -114,13 +115,14 @@ class InPlace(asyncio.BufferedProtocol):
 
 
 class _Data:
-    """Bytes that are read from the beginning on."""
+    """Bytes that are read from the beginning on; many stay where they are, `in_place`."""
 
-    def __init__(self, view: memoryview) -> None:
+    def __init__(self, view: memoryview, *, in_place: bool) -> None:
         self._view = view
         self._at = 0
+        self._most = LARGE if in_place else len(view)
 
-    def read(self, count: int) -> bytes:
+    def read(self, count: int) -> bytes | memoryview:
         part = self._view[self._at : self._at + count]
         self._at += count
-        return part.tobytes()
+        return part if count > self._most else part.tobytes()

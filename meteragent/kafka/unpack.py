@@ -9,7 +9,7 @@ from meteragent.formats import fast
 from meteragent.formats.forms import MessageDecoder
 from meteragent.formats.framing import Headers, told_by_headers
 from meteragent.formats.mapping import Mapping
-from meteragent.kafka.fetch import MAGIC, Fetched, batch, magic
+from meteragent.kafka.walk import MAGIC, Fetched, batch, magic
 from meteragent.stream.readings import Readings
 
 ToldBy = Callable[[bytes | None, Headers], bytes | None]

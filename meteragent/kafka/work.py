@@ -11,9 +11,9 @@ from meteragent.config import Config
 from meteragent.config.works import Work
 from meteragent.formats.messages import message_decoder
 from meteragent.kafka.decode_once import DecodedOnce
-from meteragent.kafka.fetch import Fetched, batch
 from meteragent.kafka.restore import Kept
 from meteragent.kafka.unpack import unpacker_for
+from meteragent.kafka.walk import Fetched, batch
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.members import Membership
 from meteragent.stream.group_homes import with_members

@@ -14,7 +14,6 @@ from aiokafka import TopicPartition
 
 from meteragent.formats.registered import SchemasLacking
 from meteragent.kafka.clock import LastFetch
-from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Sent, send_all
@@ -22,6 +21,7 @@ from meteragent.kafka.ownership import NOT_OURS
 from meteragent.kafka.rights import DENIED
 from meteragent.kafka.schemas import Wanted
 from meteragent.kafka.takeover import take_over
+from meteragent.kafka.walk import Fetched
 from meteragent.process.loop import Work, back_off, within
 from meteragent.stream.partition import Command, Event, Life, State
 from meteragent.stream.pipeline import Pipeline

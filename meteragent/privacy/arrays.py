@@ -75,10 +75,10 @@ def parted(
     """What belongs to each part that anything belongs to, in its order; parts ascend.
 
     To each entry of the columns belong as many values as its count says, one entry's after the
-    other's. Precondition: there is an entry.
+    other's. Precondition: there is an entry. If there is but one part, nobody has to say which.
     """
-    if (part_of == part_of[0]).all():
-        yield int(part_of[0]), [*columns], counts, values
+    if (part_of == part_of[:1]).all():
+        yield int(part_of.max(initial=0)), [*columns], counts, values
         return
     order = np.argsort(part_of, kind="stable")
     part_of = part_of[order]

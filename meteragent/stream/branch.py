@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers, Mask, counted, run_starts
+from meteragent.privacy.arrays import Integers, Mask, counted, roomy, run_starts
 from meteragent.privacy.domain import ABSENT, Levels, Watts
 from meteragent.privacy.entropy import METER, NoiseKey, Tags
 from meteragent.privacy.ledger import NEVER, Ledger
@@ -34,6 +34,7 @@ class Branch(WrittenDown):
         self._called = assigned.called(key)
         super().__init__(assigned, self._by_name)
         self.name = assigned.name
+        self._room = 0
         self.ledger = Ledger(self.policy.terms)
         self._tiers = assigned.tiers
         self._releaser = Releaser(self.policy, key, self.kind, assigned.tiers)
@@ -43,10 +44,12 @@ class Branch(WrittenDown):
         names = {row: self._called[0](self._name_of(row)) for row in rows.tolist()}
         return np.array(sorted(names, key=names.__getitem__), dtype=np.int64)
 
-    def grow(self, rows: int) -> None:
-        """Make room for at least this many meters."""
-        self.store.grow(rows)
-        self.folds.grow(len(self.store.next))
+    def grow(self, rows: int, there: int) -> None:
+        """Make room for at least this many meters, and for rows in the store."""
+        self.store.grow(there)
+        if rows > self._room:
+            self._room = roomy(self._room, rows)
+            self.folds.grow(self._room)
         self.ledger.grow(rows)
 
     def go_on(self, rows: Integers) -> None:
@@ -55,12 +58,12 @@ class Branch(WrittenDown):
         known = until != NEVER
         windows = self.policy.windows
         first = windows.start(windows.first_open(until[known]))
-        self.store.go_on(rows[known], self.policy.panes.newest(first))
+        self._resume(rows[known], self.policy.panes.newest(first))
 
     @property
     def holds_open(self) -> bool:
         """Whether any window that is not over holds a reading."""
-        return bool(self.store.open_slots.open_panes() or self.folds.open_windows())
+        return bool(self.open_panes() or self.folds.open_windows())
 
     @property
     def bytes_per_meter(self) -> int:
@@ -84,7 +87,7 @@ class Branch(WrittenDown):
         decided = decided.where(self.policy.windows.end(decided.windows) > until)
         decided = self._asked(decided)
         if self.policy.presence == "public":
-            self.store.awaited[closed.rows] = self.folds.awaited(closed.rows)
+            self.store.awaited[self.lodging.of(closed.rows)] = self.folds.awaited(closed.rows)
         return decided
 
     def _asked(self, decided: Decided) -> Decided:

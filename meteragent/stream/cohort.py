@@ -15,7 +15,9 @@ from meteragent.stream import fold_record
 from meteragent.stream.branch import Branch
 from meteragent.stream.closed import Closed
 from meteragent.stream.fold_record import Folded
+from meteragent.stream.lodging import Lodging
 from meteragent.stream.meters import Of
+from meteragent.stream.panes import Store
 from meteragent.stream.releases import Step
 
 
@@ -47,31 +49,45 @@ class Cohort:
         self.branches = [branch(one, key, self._name_of) for one in assigned]
         self._shares = [branch.share for branch in self.branches]
         self.meters: list[str] = []
+        self.lodge(Lodging(), [branch.store for branch in self.branches])
         self._tags = np.empty((0, TAG_BYTES), dtype=np.uint8)
 
+    @property
+    def shape(self) -> object:
+        """Others of the same may share stores with it; None: nobody may."""
+        shapes = [branch.shape for branch in self.branches]
+        return None if None in shapes else tuple(shapes)
+
+    def lodge(self, lodging: Lodging, stores: Sequence[Store]) -> None:
+        """Let its meters have their open panes in these stores. Precondition: there are none."""
+        self.lodging = lodging
+        for branch, store in zip(self.branches, stores, strict=True):
+            branch.lodging, branch.store = lodging, store
+
     def move_in(self, meters: list[str]) -> int:
-        """Give meters their rows; answer with the first."""
+        """Give meters their rows; answer with the first that they have where they lodge."""
         first = len(self.meters)
         self.meters += meters
         rows = len(self.meters)
+        there = self.lodging.take(len(meters))
         for branch in self.branches:
-            branch.grow(rows)
+            branch.grow(rows, there + len(meters))
         tags = b"".join(map(tag, meters))
         if rows > len(self._tags):
             lengthen(self, "_tags", roomy(len(self._tags), rows), 0)
         self._tags[first:rows] = np.frombuffer(tags, dtype=np.uint8).reshape(-1, TAG_BYTES)
-        return first
+        return there
 
-    def restore(self, meters: list[str], records: Sequence[Sequence[bytes]], clock: int) -> None:
+    def restore(self, meters: list[str], records: Sequence[Sequence[bytes]], clock: int) -> int:
         """Take over the accounts of its first meters, and leave decided what they say is.
 
-        Precondition: nobody has moved in yet. At this time of the partition's clock all that
-        they do not tell of is read again.
+        Answer with the first row that they have where they lodge. Precondition: nobody has moved
+        in yet. At this time of the partition's clock all that they do not tell of is read again.
         """
         ledgers = load_together(self._shares, records)
         for branch, ledger in zip(self.branches, ledgers, strict=True):
             branch.ledger = ledger
-        self.move_in(meters)
+        there = self.move_in(meters)
         for branch in self.branches:
             branch.go_on(np.arange(len(meters)))
         every = [record for of_meter in records for record in of_meter]
@@ -87,6 +103,7 @@ class Cohort:
                 branch.lose(rows, kept)
         for branch in self.branches:
             branch.settle_losses(np.arange(len(meters)), clock)
+        return there
 
     @staticmethod
     def _are_newer(records: Sequence[bytes]) -> Mask:
@@ -100,7 +117,7 @@ class Cohort:
                 branch.policy,
                 len(self.meters),
                 branch.ledger,
-                branch.store.open_slots.open_panes() + branch.folds.open_windows(),
+                branch.open_panes() + branch.folds.open_windows(),
                 branch.bytes_per_meter + TAG_BYTES,
             )
             for branch in self.branches
@@ -124,16 +141,11 @@ class Cohort:
         accounts = self.accounts(changed)
         return Step(branch.name, releases, accounts, decided.moments, decided.dues)
 
-    def carry(self, branch: Branch, before: int, most: int) -> Step | None:
-        """Write down open panes of one of the policies that need a record from before this one.
-
-        Of so many meters at most, and of those that need the oldest. None: none does.
-        """
-        slots = branch.store.open_slots
-        rows = slots.opened_before(before)[:most]
+    def carry(self, branch: Branch, rows: Integers) -> Step | None:
+        """Write down open panes of these rows under one of the policies. None: there are none."""
         if not len(rows):
             return None
-        slots.carry(rows)
+        branch.store.open_slots.carry(self.lodging.of(rows))
         none = np.empty(0, dtype=np.int64)
         return Step(branch.name, branch.nothing, self.accounts(rows), none, none)
 
@@ -156,7 +168,7 @@ class Cohort:
             (write, mask)
             for branch in self.branches
             for write, mask in (
-                (branch.carried, branch.store.open_slots.carried(rows)),
+                (branch.carried, branch.are_carried(rows)),
                 (branch.lost, branch.are_lost(rows)),
             )
             if mask.any()

@@ -83,10 +83,10 @@ class GroupHomes:
             if until != NEVER:
                 panes.done = panes.policy.panes.newest(until)
 
-    def restore(self, meters: list[str], records: Sequence[Sequence[bytes]], clock: int) -> None:
+    def restore(self, meters: list[str], records: Sequence[Sequence[bytes]], clock: int) -> int:
         """Take over what was written down of the first homes."""
         del clock
-        self.move_in(meters)
+        first = self.move_in(meters)
         several = [(nth, one) for nth, its in enumerate(records) for one in its]
         if any(len(one) % KEPT.itemsize for _, one in several):
             raise LedgerDamaged("what is kept of a home is cut short or too long")
@@ -95,6 +95,7 @@ class GroupHomes:
         kept = np.frombuffer(b"".join(one for _, one in several), dtype=KEPT)
         for panes in self._keeping:
             panes.take_over(rows, self._homes[rows], kept)
+        return first
 
     @property
     def _keeping(self) -> list[HomePanes]:
@@ -104,9 +105,9 @@ class GroupHomes:
         """What is held for each policy of groups."""
         return [one for groups in self.groups for one in groups.cohort.holdings()]
 
-    def carry(self, branch: HomePanes, before: int, most: int) -> None:
+    def carry(self, branch: HomePanes, rows: Integers) -> None:
         """Write nothing down of open panes: what they hold is read again."""
-        del branch, before, most
+        del branch, rows
 
     def decide(self, branch: HomePanes, closed: Closed) -> None:
         """Take in panes of homes: nothing is decided until they are summed."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from meteragent.privacy.arrays import Integers
 from meteragent.privacy.policy import Policy
 from meteragent.stream.closed import Closed
 from meteragent.stream.cohort import Holding
@@ -35,16 +36,16 @@ class Housing(Protocol[Its_contra]):
         """One for each policy."""
 
     def move_in(self, meters: list[str]) -> int:
-        """Give meters their rows; answer with the first."""
+        """Give meters their rows; answer with the first that they have in their stores."""
 
-    def restore(self, meters: list[str], records: Sequence[Sequence[bytes]], clock: int) -> None:
-        """Take over what the ledger knows of its first meters."""
+    def restore(self, meters: list[str], records: Sequence[Sequence[bytes]], clock: int) -> int:
+        """Take over what the ledger knows of its first meters; answer as `move_in` does."""
 
     def holdings(self) -> list[Holding]:
         """What there is, for each policy."""
 
-    def carry(self, branch: Its_contra, before: int, most: int) -> Step | None:
-        """Write down open panes that need a record from before this one; None: none does."""
+    def carry(self, branch: Its_contra, rows: Integers) -> Step | None:
+        """Write down open panes of these rows; None: there are none, or nothing is written."""
 
     def decide(self, branch: Its_contra, closed: Closed) -> Step | None:
         """Let a policy take in panes that have closed; None: nothing changes by that."""

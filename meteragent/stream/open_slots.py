@@ -130,9 +130,9 @@ class OpenSlots:
         touched: Mask = (self.opened[rows] != NOT_OPEN).any(axis=1)
         return touched
 
-    def open_panes(self) -> int:
-        """How many panes of all rows are open."""
-        return int(np.count_nonzero(self.opened != NOT_OPEN))
+    def open_panes(self, rows: Integers | slice = slice(None)) -> int:
+        """How many panes of these rows are open."""
+        return int(np.count_nonzero(self.opened[rows] != NOT_OPEN))
 
     def oldest(self) -> tuple[int, int] | None:
         """The oldest record that an open pane still needs, and the clock before it."""

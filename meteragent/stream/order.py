@@ -8,6 +8,7 @@ by the partition's clock alone, and so the order of their releases is that in wh
 whoever was heard.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,22 +27,27 @@ class Course:
 
     clocks: Integers
     """Never falling; the first is that from before."""
-    moments: Integers
+    first: int
+    """The moment of that."""
+    offsets: Integers
+    """Of the records that move it on."""
 
     @classmethod
     def of_tick(cls, clock: int, offset: int) -> "Course":
         """Time passes, before the record with this offset."""
-        return cls(np.array([clock]), np.array([2 * offset]))
+        return cls(np.array([clock]), 2 * offset, np.empty(0, dtype=np.int64))
 
     def moved(self, clocks: Integers, offsets: Integers) -> "Course":
-        """It goes on as records move it."""
-        moments = np.concatenate([self.moments, 2 * offsets + 1])
-        return Course(np.concatenate([self.clocks, clocks]), moments)
+        """It goes on as records move it; `clocks` begin with that from before."""
+        return Course(clocks, self.first, offsets)
 
     def moment(self, times: Integers) -> Integers:
         """When the clock came to each of these times, or NEVER."""
-        reached: Integers = np.append(self.moments, NEVER)[np.searchsorted(self.clocks, times)]
-        return reached
+        at, last = np.searchsorted(self.clocks, times), len(self.offsets)
+        if not last:
+            return np.where(at == 0, self.first, NEVER)
+        by_record = 2 * self.offsets.take(at - 1, mode="clip") + 1
+        return np.where(at == 0, self.first, np.where(at > last, NEVER, by_record))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +55,35 @@ class OwnTime:
     """How meters' own records leave their panes behind."""
 
     rows: Integers
-    """Of the records, in runs that ascend."""
+    """Of the runs, ascending: one of each."""
+    ends: Integers
+    """Where the records of each run end."""
+    low: int
+    """The first of all panes that any record leaves open, together with those before it."""
+    span: int
+    """How many panes there are from that one on, and two more."""
     reached: Integers
-    """The first pane that each leaves open, together with those before it."""
+    """How far beyond that one each record has come, and as many times the span as runs are before
+    its own: so they never fall."""
     offsets: Integers
 
     @classmethod
     def of(cls, rows: Integers, left_open: Integers, offsets: Integers) -> "OwnTime":
         """Of records, in runs of a meter's, that leave these panes open by themselves."""
-        return cls(rows, largest_so_far(left_open, rows), offsets)
+        reached = largest_so_far(left_open, rows)
+        first = run_starts(rows)
+        ends = np.append(first[1:], len(rows))
+        low = int(reached.min())
+        span = int(reached.max()) - low + 2
+        lift = np.repeat(np.arange(len(first)) * span, ends - first)
+        return cls(rows[first], ends, low, span, reached - low + lift, offsets)
 
     def moment(self, rows: Integers, panes: Integers) -> Integers:
         """When each of these panes was left behind, or NEVER. Precondition: rows have records."""
-        first = run_starts(self.rows)
-        ends = np.append(first[1:], len(self.rows))
-        low = self.reached.min()
-        span = int(self.reached.max() - low) + 2
-        lift = np.repeat(np.arange(len(first)) * span, ends - first)
-        run = np.searchsorted(self.rows[first], rows)
-        sought = run * span + np.clip(panes + 1 - low, 0, span - 1)
-        at = np.searchsorted(self.reached - low + lift, sought)
-        moments = np.append(2 * self.offsets + 1, NEVER)[at]
-        return np.where(at < ends[run], moments, NEVER)
+        run = np.searchsorted(self.rows, rows)
+        sought = run * self.span + np.clip(panes + 1 - self.low, 0, self.span - 1)
+        at = np.searchsorted(self.reached, sought)
+        return np.where(at < self.ends[run], 2 * self.offsets.take(at, mode="clip") + 1, NEVER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +93,8 @@ class Timing:
     policy: Policy
     course: Course
     own: OwnTime | None = None
+    there: Callable[[Integers], Integers] | None = None
+    """Which rows of `own` rows are, if these are others."""
 
     def of(self, rows: Integers, panes: Integers) -> tuple[Integers, Integers]:
         """The moment at which each has closed, and when that was due."""
@@ -87,7 +102,7 @@ class Timing:
         moments = self.course.moment(dues)
         if self.own is None or self.policy.presence == "private":
             return moments, dues
-        by_own = self.own.moment(rows, panes)
+        by_own = self.own.moment(rows if self.there is None else self.there(rows), panes)
         return np.minimum(by_own, moments), np.where(by_own <= moments, BY_ITS_OWN, dues)
 
 

@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from meteragent.privacy.arrays import Integers, parted
+from meteragent.privacy.arrays import Integers
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.closed import Closed, Counts, Tally
 from meteragent.stream.cohort import Cohort, Holding
+from meteragent.stream.houses import ItsRecords, Quarters, by_store, houses
 from meteragent.stream.housing import Closing, Housing
 from meteragent.stream.meters import Assigned, by_prefix, normal
 from meteragent.stream.order import Course
 from meteragent.stream.panes import PANES_AT_ONCE, Store
 from meteragent.stream.position import DAWN, MOST_TICKS, START, Position
 from meteragent.stream.readings import Readings, Reason
-from meteragent.stream.records import Records
 from meteragent.stream.releases import Step
 from meteragent.stream.residents import Residents
 from meteragent.stream.totals import PaneTotals
@@ -36,10 +36,6 @@ __all__ = ["DAWN", "START", "Assigned", "Counts", "Holding", "Pipeline", "Positi
 
 READINGS_AT_ONCE = 2**17
 """Of a batch; so many windows may come of them, where windows are short."""
-
-
-_Of = tuple[Housing[Any], Closing, Records]
-"""The records of a policy's meters."""
 
 
 class Pipeline:
@@ -61,12 +57,16 @@ class Pipeline:
     ) -> None:
         """`at_home`: whether a meter's readings are to come here; asked when it is first met."""
         self._cohorts = self._housed(assigned, key)
+        self.houses = houses(self._cohorts)
+        self._quarters = [one for house in self.houses for one in house.quarters]
         self._places = {branch: place for place, (_, branch) in enumerate(self._branches())}
         self._presence_is_public = all(a.policy.presence == "public" for a in assigned)
         self._max_skew = max_skew
         self._at_home = at_home
         name = normal if normalise_ids else str
-        self._residents = Residents(self._cohorts, name, max_meters, self._astray)
+        number_of = {id(c): nth for nth, house in enumerate(self.houses) for c in house.cohorts}
+        house_of = [number_of[id(cohort)] for cohort in self._cohorts]
+        self._residents = Residents(self._cohorts, house_of, name, max_meters, self._astray)
         self._clock = start.clock
         self._processed = start.offset
         self._known_until = start.processed
@@ -135,15 +135,12 @@ class Pipeline:
         counts = Counts() if again else self.counts
         counts.rejects += readings.rejects
         most = self._trail.note(readings)
-        homes = self._residents.admit(readings, self._max_skew, counts.rejects)
+        readings, homes, clocks = self._admitted(readings, counts)
         course = Course.of_tick(self._clock, self._processed)
         self._stage += 1
-        if (homes >= 0).any():
-            admitted = homes >= 0
-            readings, homes = readings.kept(admitted), homes[admitted]
-            clocks = np.maximum(np.maximum.accumulate(readings.ends), self._clock)
+        if len(homes):
             course = course.moved(clocks, readings.offsets)
-            records = self._records(readings, homes, course)
+            records = by_store(self.houses, readings, homes, clocks[:-1])
             took = self._leap if leaps else self._take
             yield from took([*records], course, counts.tally)
             self._clock = int(clocks[-1])
@@ -152,36 +149,53 @@ class Pipeline:
         if most:
             yield from self._carry(most)
 
+    def _admitted(self, given: Readings, counts: Counts) -> tuple[Readings, Integers, Integers]:
+        """What is not rejected, whose it is, and the clock before each run and after all."""
+        known = self._residents.known(given, self._max_skew, self._clock)
+        if known is not None:
+            homes, clocks = known
+            return given, homes, clocks
+        homes = self._residents.admit(given, self._max_skew, counts.rejects)
+        admitted = homes >= 0
+        readings = given.kept(admitted)
+        clocks = np.maximum.accumulate(np.concatenate([[self._clock], readings.ends]))
+        return readings, homes[admitted], clocks
+
     def _carry(self, most: int) -> Iterator[Step]:
         """Write down open panes that hold the position back, of so many meters at most."""
-        for cohort, branch in self._branches():
-            step = cohort.carry(branch, self._trail.old(branch.policy), most)
-            if step is not None:
-                yield replace(step, place=self._places[branch], stage=self._stage)
+        for quarters in self._quarters:
+            store = quarters.store
+            rows = store.open_slots.opened_before(self._trail.old(store.policy))[:most]
+            for cohort, branch, its in quarters.of_rows(rows):
+                step = cohort.carry(branch, its)
+                if step is not None:
+                    yield replace(step, place=self._places[branch], stage=self._stage)
 
-    def _take(self, records: list[_Of], course: Course, tally: Tally) -> Iterator[Step]:
-        for cohort, branch, its in records:
-            for closed in branch.store.add(its, course, tally):
-                yield from self._decided(cohort, branch, closed)
+    def _take(self, records: list[ItsRecords], course: Course, tally: Tally) -> Iterator[Step]:
+        for quarters, its in records:
+            for closed in quarters.store.add(its, course, tally):
+                yield from self._decided(quarters, closed)
 
-    def _leap(self, records: list[_Of], course: Course, tally: Tally) -> Iterator[Step]:
+    def _leap(self, records: list[ItsRecords], course: Course, tally: Tally) -> Iterator[Step]:
         """Take in one record with which the clock leaps: what comes due meanwhile, in its order.
 
         Where presence is private it is taken in by pieces that close nothing by themselves.
         """
-        public = [its for its in records if its[1].policy.presence == "public"]
-        private = [its for its in records if its[1].policy.presence == "private" and its[2].any()]
+        public = [its for its in records if its[0].store.policy.presence == "public"]
+        private = [
+            (quarters, its)
+            for quarters, its in records
+            if quarters.store.policy.presence == "private" and its.any()
+        ]
         yield from self._take(public, course, tally)
         while private:
-            until = min(branch.store.over_before(its) for _, branch, its in private)
+            until = min(quarters.store.over_before(its) for quarters, its in private)
             yield from self._advance(course, until)
-            starts = private[0][2].starts
-            after = starts + 1 + min(branch.policy.patience for _, branch, _ in private)
-            yield from self._take(
-                [(c, b, its.until(after)) for c, b, its in private], course, tally
-            )
-            rest = [(c, b, its.since(after)) for c, b, its in private]
-            private = [its for its in rest if its[2].any()]
+            starts = private[0][1].starts
+            after = starts + 1 + min(quarters.store.policy.patience for quarters, _ in private)
+            yield from self._take([(q, its.until(after)) for q, its in private], course, tally)
+            rest = [(quarters, its.since(after)) for quarters, its in private]
+            private = [its for its in rest if its[1].any()]
 
     def tick(self, now: int) -> Iterator[Step]:
         """Let the wall clock close windows. Precondition: every record there is was fed."""
@@ -255,7 +269,7 @@ class Pipeline:
         return [holding for cohort in self._cohorts for holding in cohort.holdings()]
 
     def _stores(self) -> Iterator[Store]:
-        return (branch.store for _, branch in self._branches())
+        return (quarters.store for quarters in self._quarters)
 
     def _branches(self) -> Iterator[tuple[Housing[Any], Closing]]:
         for cohort in self._cohorts:
@@ -271,25 +285,14 @@ class Pipeline:
             self._stage += clock < until
 
     def _come_to(self, clock: int, course: Course) -> Iterator[Step]:
-        for cohort, branch in self._branches():
-            for closed in branch.store.advance(clock, course):
-                yield from self._decided(cohort, branch, closed)
-                self._stage += branch.store.in_order
+        for quarters in self._quarters:
+            for closed in quarters.store.advance(clock, course):
+                yield from self._decided(quarters, closed)
+                self._stage += quarters.store.in_order
 
-    def _decided(self, cohort: Housing[Any], branch: Closing, closed: Closed) -> Iterator[Step]:
+    def _decided(self, quarters: Quarters, closed: Closed) -> Iterator[Step]:
         self.counts.tally.unpaired += closed.unpaired
-        step = cohort.decide(branch, closed)
-        if step is not None:
-            yield replace(step, place=self._places[branch], stage=self._stage)
-
-    def _records(self, readings: Readings, homes: Integers, course: Course) -> Iterator[_Of]:
-        """The records of each cohort, for each of its policies. Precondition: all were admitted."""
-        rows, cohort_of = np.divmod(homes, len(self._cohorts))
-        known = rows, readings.offsets, course.clocks[:-1], readings.starts, readings.intervals
-        for number, its, counts, watts in parted(cohort_of, known, readings.counts, readings.watts):
-            cohort, firsts = self._cohorts[number], np.cumsum(counts) - counts
-            row, offset, before, start, every = its
-            for branch in cohort.branches:
-                held, none = branch.store.shown.held(watts), np.zeros_like(row)
-                records = Records(row, offset, before, start, every, counts, firsts, held, none)
-                yield cohort, branch, records.telling()
+        for cohort, branch, its in quarters.parted(closed):
+            step = cohort.decide(branch, its)
+            if step is not None:
+                yield replace(step, place=self._places[branch], stage=self._stage)

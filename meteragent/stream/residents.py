@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from meteragent.privacy import native
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.stream.housing import Housing
 from meteragent.stream.meters import lookalikes
@@ -14,29 +15,30 @@ from meteragent.stream.readings import Numbered, Readings, Reason, Reject
 
 
 class Residents:
-    """Meters and their homes: a cohort, and a row in it."""
+    """Meters and their homes: a house, and a row in it."""
 
     def __init__(
         self,
         cohorts: Sequence[Housing[Any]],
+        house_of: Sequence[int],
         name: Callable[[str], str],
         max_meters: int,
         astray: Callable[[str], Reason | None],
     ) -> None:
-        """`name` is that of a meter by any spelling of its id, and asked once for each.
+        """`house_of` says which house each cohort is in.
 
-        `astray` is why one is rejected that is not to come here.
+        `name` is that of a meter by any spelling of its id, and asked once for each. `astray` is
+        why one is rejected that is not to come here.
         """
         self._cohorts = cohorts
-        self._prefixes = sorted(
-            ((cohort.prefix, number) for number, cohort in enumerate(cohorts)),
-            key=lambda one: -len(one[0]),
-        )
-        """The longest first."""
+        self._house_of = house_of
+        self._houses = max(house_of, default=0) + 1
+        self._numbers = {cohort.prefix: number for number, cohort in enumerate(cohorts)}
+        self._lengths = sorted({len(cohort.prefix) for cohort in cohorts}, reverse=True)
         self._name = name
         self._max_meters = max_meters
         self._astray = astray
-        self._homes: dict[str, int] = {}  # spelling -> row * cohorts + cohort
+        self._homes: dict[str, int] = {}  # spelling -> row * houses + house
         self._names: list[str] = []
         self._homes_of_names = np.empty(0, dtype=np.int64)
         """Of the first of these; negative where a name has none yet."""
@@ -50,8 +52,22 @@ class Residents:
         for spelling, record in accounts.items():
             records.setdefault(self._name(spelling), []).append(record)
         for number, meters in self._by_cohort(records):  # none is turned away
-            self._cohorts[number].restore(meters, [records[meter] for meter in meters], clock)
-            self._know(number, meters, 0)
+            of_meters = [records[meter] for meter in meters]
+            self._know(number, meters, self._cohorts[number].restore(meters, of_meters, clock))
+
+    def known(self, readings: Readings, max_skew: int, clock: int) -> list[Integers] | None:
+        """By the wheel, where every run is a resident's and none is rejected: what `admit` says.
+
+        And the clock of the partition before each run and after all of them, as it was before.
+        """
+        meters = readings.meters
+        if not isinstance(meters, Numbered) or meters.names is not self._names or not native.fits():
+            return None
+        times = readings.timestamps, readings.starts, readings.intervals, readings.counts
+        columns = [meters.numbers, *times]
+        found: list[Integers] | None
+        found = native.wheel.admit(columns, self._homes_of_names, max_skew, clock)
+        return found
 
     def admit(self, readings: Readings, max_skew: int, rejects: list[Reject]) -> Integers:
         """The home of each run, or a negative number where it has none and was rejected."""
@@ -110,15 +126,13 @@ class Residents:
         yield from by_cohort.items()
 
     def _know(self, number: int, meters: list[str], row: int) -> None:
-        """Note the homes of meters, whose rows in a cohort begin with this one."""
-        first = row * len(self._cohorts) + number
-        self._homes.update(zip(meters, count(first, len(self._cohorts)), strict=False))
+        """Note the homes of meters of a cohort, whose rows in its house begin with this one."""
+        first = row * self._houses + self._house_of[number]
+        self._homes.update(zip(meters, count(first, self._houses), strict=False))
 
     def _cohort_of(self, meter: str) -> int | None:
-        for prefix, number in self._prefixes:
-            if meter.startswith(prefix):
-                return number
-        return None
+        prefixes = (meter[:length] for length in self._lengths)
+        return next((self._numbers[one] for one in prefixes if one in self._numbers), None)
 
     def _obstacle(self, meter: str) -> int | None:
         """Why a meter that is not known yet has no business here, if it has none."""

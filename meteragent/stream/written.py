@@ -13,6 +13,7 @@ from meteragent.stream.counters import HELD, Counters
 from meteragent.stream.fast_panes import store_of
 from meteragent.stream.fold_record import Folded, FoldShape
 from meteragent.stream.folds import Folds
+from meteragent.stream.lodging import Lodging
 from meteragent.stream.losses import since_in
 from meteragent.stream.meters import Assigned
 from meteragent.stream.open_slots import OpenSlots
@@ -33,9 +34,18 @@ class WrittenDown:
         self.share = assigned.share
         self._counters = Counters(self.policy) if assigned.counts else None
         self.store = store_of(self.policy, by_name, self._counters)
+        self.lodging = Lodging()
         self.folds = Folds(self.policy)
         *_, self._of_open, self._of_lost = shapes(assigned)
         self._of_last = _of_last(assigned)
+
+    @property
+    def shape(self) -> object:
+        """Of its panes: those of the same may be kept in one store. None: of no others."""
+        policy = self.policy
+        if policy.presence == "private" or self._counters is not None:
+            return None
+        return policy.panes, policy.grace, policy.idle, policy.domain
 
     def kept(self, rows: Integers) -> Folded:
         """What goes into the ledger records of these rows, of windows that are not over."""
@@ -60,13 +70,13 @@ class WrittenDown:
         if mine is not None and same:
             whole = told & alone
             self.folds.take_over(rows[whole], until[whole], mine.state[whole])
-            self.store.go_on(rows[whole], self.policy.panes.newest(until[whole]))
+            self._resume(rows[whole], self.policy.panes.newest(until[whole]))
             told &= ~alone
         if told.any():
             lost, until = rows[told], until[told]
             held = np.full(len(lost), NOT_KNOWN) if mine is None else until - 1
             self.folds.losses.lose(lost, held, until)
-            self.store.go_on(lost, self.policy.panes.newest(until))
+            self._resume(lost, self.policy.panes.newest(until))
 
     def noted(self, rows: Integers) -> list[Folded]:
         """What goes there too, where readings are registers: the last one of each row."""
@@ -82,14 +92,14 @@ class WrittenDown:
         known = alone & (mine.until != NEVER)
         some = rows[known]
         after = self._counters.take_over(some, mine.until[known], mine.state[known])
-        self.store.go_on(some, after)
+        self._resume(some, after)
 
     def carried(self, rows: Integers) -> Folded:
         """What goes there too, of rows with open panes that are not to be read again."""
-        first, slots = self.store.next[rows], self.store.open_slots
-        levels = slots.straight(rows, first)
-        panes = self.policy.panes
-        since, until = slots.held(rows, first)
+        there, slots, panes = self.lodging.of(rows), self.store.open_slots, self.policy.panes
+        first = self.store.next[there]
+        levels = slots.straight(there, first)
+        since, until = slots.held(there, first)
         times = np.stack([panes.start(since), panes.start(first)], axis=1)
         state = np.concatenate([as_bytes(times), as_bytes(levels)], axis=1)
         return Folded(self._of_open, panes.start(until), state)
@@ -105,8 +115,8 @@ class WrittenDown:
             some, state = rows[alone], mine.state[alone]
             first = self.policy.panes.newest(since_in(state[:, _TIME:]))
             levels = as_numbers(state[:, 2 * _TIME :], self.store.shown.dtype)
-            self.store.go_on(some, first)
-            self.store.open_slots.take_over(some, first, levels)
+            self._resume(some, first)
+            self.store.open_slots.take_over(self.lodging.of(some), first, levels)
             lost = ~alone
         if lost.any():
             self._lose(rows[lost], since[lost], mine.until[lost])
@@ -120,7 +130,20 @@ class WrittenDown:
     def _lose(self, rows: Integers, since: Integers, until: Integers) -> None:
         self.folds.losses.lose(rows, since, until)
         held = since != NOT_KNOWN
-        self.store.go_on(rows[held], self.policy.panes.newest(since[held]))
+        self._resume(rows[held], self.policy.panes.newest(since[held]))
+
+    def _resume(self, rows: Integers, panes: Integers) -> None:
+        """All panes of these rows, some several times, before these have closed."""
+        self.store.go_on(self.lodging.of(rows), panes)
+
+    def are_carried(self, rows: Integers) -> Mask:
+        """Which of these rows hold anything in open panes that would not be read again."""
+        return self.store.open_slots.carried(self.lodging.of(rows))
+
+    def open_panes(self) -> int:
+        """How many panes of all rows are open."""
+        rows = np.arange(self.lodging.rows)
+        return self.store.open_slots.open_panes(self.lodging.of(rows))
 
     def settle_losses(self, rows: Integers, clock: int) -> None:
         """Now all is known that was lost: see that somebody is told of it.
@@ -129,7 +152,7 @@ class WrittenDown:
         meter is lost of all.
         """
         if self.policy.presence == "public":
-            self.store.awaited[rows] = self.folds.awaited(rows)
+            self.store.awaited[self.lodging.of(rows)] = self.folds.awaited(rows)
         elif self.folds.losses.any():
             none = np.full(len(rows), NOT_KNOWN)
             self.folds.losses.lose(rows, none, np.full(len(rows), clock))
@@ -138,7 +161,7 @@ class WrittenDown:
         """Which of these rows have lost anything of windows that are not over."""
         if not self.folds.losses.any():
             return np.zeros(len(rows), dtype=np.bool_)
-        following = self.store.next[rows]
+        following = self.store.next[self.lodging.of(rows)]
         first, known = following.copy(), following != UNKNOWN
         begin = self.policy.panes.start(following[known])
         first[known] = self.policy.windows.first_open(begin)

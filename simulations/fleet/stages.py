@@ -28,8 +28,8 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
-from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.unpack import Unpacker
+from meteragent.kafka.walk import Fetched
 from meteragent.privacy import native
 from meteragent.stream.branch import Branch
 from meteragent.stream.closed import Closed

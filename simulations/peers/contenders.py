@@ -49,19 +49,25 @@ class Peer:
     """The directory of one that Maven builds."""
     keeps: str = ""
     """What it has when it is started again, beside its position."""
+    by_clock: bool = False
+    """Whether we are to be so many times as fast by the clock as well."""
 
 
 @dataclass(frozen=True)
 class Ours:
-    """The agent, or the agent without one of its promises."""
+    """The agent, the agent without one of its promises, or the one of an older version."""
 
     name: str
     variant: str = ""
     setting: Setting = AS_IS
+    checkout: Path | None = None
+    """Where another version is, with an environment of its own."""
 
     def command(self, file: Path) -> Command:
         """How it is run."""
         arguments = ("run", "-c", file)
+        if self.checkout is not None:
+            return [self.checkout / ".venv" / "bin" / "meteragent", *arguments]
         if self.variant:
             return module("simulations.peers.variant", self.variant, *arguments)
         return module("meteragent", *arguments)
@@ -129,6 +135,7 @@ PEERS = (
         2,
         project="flink",
         keeps="every window, in checkpoints",
+        by_clock=True,
     ),
     Peer(
         "librdkafka in C",
@@ -138,6 +145,7 @@ PEERS = (
         1.3,
         source="rdkafka_mean.c",
         keeps="nothing: open windows are lost",
+        by_clock=True,
     ),
     Peer(
         "Quix Streams",
@@ -164,13 +172,43 @@ PEERS = (
         5,
         keeps="nothing, not even its position",
     ),
+    Peer(
+        "Pathway",
+        "free edition, 1 worker, windows told once, no persistence, commit 500 ms, linger 100 ms",
+        ("pathway==0.33.0",),
+        _python("pathway_mean.py"),
+        10,
+        keeps="nothing, not even its position",
+    ),
 )
 
 AGENT = Ours("meteragent")
+IN_PYTHON = Ours("in Python alone", "python")
 AT_LEAST_ONCE = Ours("at least once", "at-least-once")
 EXACT = Ours("exact answers", "exact")
 EXACT_MEAN = Ours("exact means alone", "exact", Setting(queries=("avg",)))
-OURS = (AGENT, AT_LEAST_ONCE, EXACT, EXACT_MEAN)
+OURS = (AGENT, IN_PYTHON, AT_LEAST_ONCE, EXACT, EXACT_MEAN)
+OLDER = "an older one"
+TRUSTED = "trust_timestamps"
+"""The one setting of ours that version 0.1 did not have: it trusted them."""
+
+
+def older(checkout: Path) -> Ours:
+    """The agent as it was."""
+    return Ours(OLDER, checkout=checkout.resolve())
+
+
+def as_known_to(checkout: Path, toml: str) -> str:
+    """A configuration without what that version did not know yet."""
+    known = "".join(file.read_text() for file in (checkout / "meteragent").rglob("*.py"))
+    lines = toml.splitlines(keepends=True)
+    return "".join(line for line in lines if TRUSTED not in line or TRUSTED in known)
+
+
+def commit(checkout: Path) -> str:
+    """Which version that is."""
+    said = ("git", "-C", checkout, "rev-parse", "--short", "HEAD")
+    return subprocess.run(said, check=True, capture_output=True, text=True).stdout.strip()  # noqa: S603
 
 
 def install(peer: Peer, cache: Path) -> Path:

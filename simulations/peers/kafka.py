@@ -6,6 +6,7 @@
     python -m simulations.peers.kafka --quick         small: does it run?
     python -m simulations.peers.kafka --prove         does every peer tell the right means?
     python -m simulations.peers.kafka --long --meters 100000 --compression lz4 --json FILE
+    python -m simulations.peers.kafka --long --beside DIR    an older agent too, in every round
 
 Rates are readings per second by the clock, and of the processor, children included: several things
 may run on the machine at once. What start-up takes is not in them, nor what the broker does; its
@@ -25,16 +26,16 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING
 
 from meteragent.privacy import native
-from simulations.drain import Drained, Task, middle, ratio, run
+from simulations.drain import Drained, Task, middle, run
 from simulations.fleet.load import fill, make_topic, shown
 from simulations.fleet.traffic import Fleet, Trouble
 from simulations.local_kafka import Broker, running
 from simulations.peers import answers
 from simulations.peers import contenders as them
+from simulations.peers.targets import judge
 from simulations.processes import module, started
 from simulations.setting import INTERVAL, WINDOW, prepare
 
@@ -46,6 +47,11 @@ PARTITIONS = 4
 SLOTS = WINDOW // INTERVAL
 BLOCK = 30
 MORE_BLOCKS = 16
+BESIDE = (
+    "a checkout of an older version, with an environment of its own: git worktree add DIR COMMIT; "
+    "python -m venv DIR/.venv; DIR/.venv/bin/pip install -r DIR/requirements.lock; "
+    "DIR/.venv/bin/pip install --no-deps -e DIR"
+)
 TROUBLE = Trouble(bad=0, late=0)
 """Jitter, gaps, duplicates and disorder; what only some of them would reject is left out."""
 
@@ -113,6 +119,8 @@ def ours(field: Field, block: int, one: them.Ours) -> Drained:
     task = field.task(block)
     made = prepare(field.broker.bootstrap, task.topic, PARTITIONS, field.home, one.setting)
     file, output = asyncio.run(made)
+    if one.checkout is not None:
+        file.write_text(them.as_known_to(one.checkout, file.read_text()))
     with started(one.command(file), field.home / "ours.log") as process:
         return run(task, output, [process.pid])
 
@@ -148,7 +156,9 @@ def prove(field: Field, one: them.Peer, home: Path) -> bool:
     return judged.good
 
 
-def compete(field: Field, rounds: int, only: str, names: Sequence[str]) -> None:
+def compete(
+    field: Field, rounds: int, only: str, names: Sequence[str], beside: Path | None
+) -> None:
     """Everybody once in every round, and a row for each as it is done."""
     runs: dict[str, Callable[[], Drained]] = {
         "bare, pydantic": lambda: bare(field, 1, "each"),
@@ -158,6 +168,10 @@ def compete(field: Field, rounds: int, only: str, names: Sequence[str]) -> None:
         "bare blocks, our decoder": lambda: bare(field, BLOCK, "joined"),
         "blocks": lambda: ours(field, BLOCK, them.AGENT),
     }
+    if beside is not None:
+        older = them.older(beside)
+        runs[older.name] = lambda: ours(field, 1, older)
+        runs[f"blocks, {older.name}"] = lambda: ours(field, BLOCK, older)
     if only != "ours":
         for one in them.PEERS:
             if names and one.name not in names:
@@ -187,46 +201,6 @@ def _row(name: str, done: Drained) -> str:
     return f"{name:<26}{done.per_second:>12,.0f}{done.per_processor_second:>14,.0f}{share}"
 
 
-@dataclass(frozen=True)
-class Target:
-    """How many times as fast the first is to be as the second."""
-
-    what: str
-    first: str
-    second: str
-    least: float
-
-
-TARGETS = (
-    Target("readings, of the bare limit", "meteragent", "bare, pydantic", 0.6),
-    Target("readings, of a bare limit with our decoder", "meteragent", "bare, our decoder", 0.6),
-    Target("blocks, of the bare limit", "blocks", "bare blocks", 0.5),
-    Target("blocks, of a bare limit with our decoder", "blocks", "bare blocks, our decoder", 0.5),
-    *(Target(f"of {p.name}", "meteragent", p.name, p.target) for p in them.PEERS),
-    Target("noise and ledger, of exact answers", "meteragent", "exact answers", 0.85),
-    Target("three private answers, of one exact mean", "meteragent", "exact means alone", 0.85),
-    Target("exactly once, of at least once", "meteragent", "at least once", 0.9),
-)
-
-
-def judge(rates: dict[str, list[Drained]]) -> bool:
-    """Print each ratio beside its target; answer whether all that was measured is met."""
-    met = True
-    for target in TARGETS:
-        first, second = rates.get(target.first, []), rates.get(target.second, [])
-        if not first or len(first) != len(second):
-            print(f"{target.what:<45} not measured in every round")
-            continue
-        found = ratio(first, second)
-        clock = median(a.per_second / b.per_second for a, b in zip(first, second, strict=True))
-        good = found >= target.least
-        met &= good
-        missed = "" if good else "MISSED"
-        said = f"{found:>8.2f}  >= {target.least:<5} by the clock {clock:>6.2f}"
-        print(f"{target.what:<45}{said}  {missed}")
-    return met
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, and say whether the targets are met."""
     parser = argparse.ArgumentParser(prog="python -m simulations.peers.kafka")
@@ -242,6 +216,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--long", action="store_true", help="at least 7.5 million readings")
     parser.add_argument("--compression", choices=("gzip", "snappy", "lz4", "zstd"))
     parser.add_argument("--names", nargs="*", default=[], help="of rows: only these")
+    parser.add_argument("--beside", type=Path, metavar="DIR", help=BESIDE)
     parser.add_argument("--prove", action="store_true", help="are the peers' answers right?")
     given = parser.parse_args(arguments)
     if given.long:
@@ -263,7 +238,7 @@ def main(arguments: list[str] | None = None) -> int:
             wrong = [one for one in some if not prove(field, one, them.install(one, cache()))]
             return int(bool(wrong))
         print(f"{'':<26}{'readings/s':>12}{'per cpu-second':>14}{'broker':>8}")
-        compete(field, given.rounds, given.only, given.names)
+        compete(field, given.rounds, given.only, given.names, given.beside)
     print(f"\nmedian of {given.rounds}")
     for name, rounds in field.rates.items():
         print(_row(name, middle(rounds)))
@@ -295,6 +270,7 @@ def _setting(given: argparse.Namespace) -> dict[str, object]:
         "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
         "records": f"read by {native.way()}",
+        "an older one": them.commit(given.beside) if given.beside else "none",
         "meters": given.meters,
         "windows": given.waves,
         "compression": given.compression or "none",

@@ -2,9 +2,11 @@
 
     python -m simulations.peers.variant at-least-once run -c agent.toml
     python -m simulations.peers.variant exact run -c agent.toml
+    python -m simulations.peers.variant python run -c agent.toml
 
 `at-least-once` sends without transactions; `exact` answers without noise, and keeps no accounts.
-Both are the product's own parts but for what stands here.
+`python` keeps every promise, and does so without the wheel, though it be installed.
+All are the product's own parts but for what stands here.
 """
 
 import sys
@@ -18,6 +20,7 @@ from aiokafka.structs import OffsetAndMetadata
 from meteragent import cli
 from meteragent.kafka import agent
 from meteragent.kafka.clients import BATCH_BYTES, Clients, connection
+from meteragent.privacy import native
 from meteragent.privacy.domain import ABSENT, Watts
 from meteragent.privacy.query import READINGS, answer
 from meteragent.stream import pipeline
@@ -102,7 +105,16 @@ def exact() -> None:
     vars(pipeline)["Cohort"] = ExactCohort
 
 
-VARIANTS: dict[str, Callable[[], None]] = {"at-least-once": at_least_once, "exact": exact}
+def in_python() -> None:
+    """No wheel from here on."""
+    vars(native)["wheel"] = None
+
+
+VARIANTS: dict[str, Callable[[], None]] = {
+    "at-least-once": at_least_once,
+    "exact": exact,
+    "python": in_python,
+}
 
 
 def main() -> int:

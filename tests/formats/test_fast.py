@@ -21,8 +21,8 @@ from meteragent.formats.decoder import Decoder
 from meteragent.formats.json_one import LATEST
 from meteragent.formats.lines import JsonLines
 from meteragent.formats.mapping import Mapping
-from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.unpack import Unpacker
+from meteragent.kafka.walk import Fetched
 from meteragent.privacy import native
 from tests.batches import GZIP, LZ4, NONE, SNAPPY, ZSTD, Stored, batch
 from tests.formats.payloads import Payloads

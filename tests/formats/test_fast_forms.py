@@ -14,7 +14,6 @@ from meteragent.formats.registered import RegisteredDecoder, Schema
 from meteragent.kafka.unpack import Unpacker
 from tests.batches import batch
 from tests.formats import drawn
-from tests.formats.same import plain
 from tests.formats.test_fast import assert_alike, stored, whole
 
 RECORDS, SLOW_RECORDS = 4_000, 300_000

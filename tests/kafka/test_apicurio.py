@@ -165,7 +165,7 @@ def test_headers_of_records_are_read(server: Registry, written: str, tmp_path: P
     schema = (APICURIO / ("reading.avsc" if written == "avro" else "reading.proto")).read_text()
     work.decoder.learn(GLOBAL + OF_SCHEMAS[written], Schema(written.upper(), schema))
     records = [Stored(one.value, 3, NOON, headers=one.headers), Stored(one.value, 4, NOON)]
-    found = work.unpacker().columns(fetched(records))
+    found = work.unpacker(0).columns(fetched(records))
     assert found is not None
     assert found.watts.tolist() == [412.5]
     assert [(its.offset, its.reason) for its in found.rejects] == [(4, "bad_framing")]

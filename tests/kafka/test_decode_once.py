@@ -13,8 +13,8 @@ import pytest
 from meteragent.config import from_document
 from meteragent.kafka import decode_once
 from meteragent.kafka.decode_once import DecodedOnce
-from meteragent.kafka.fetch import EVERYTHING, Fetched
 from meteragent.kafka.unpack import Unpacker
+from meteragent.kafka.walk import EVERYTHING, Fetched
 from meteragent.stream.pipeline import Assigned, Pipeline
 from tests.batches import batch
 from tests.given import KEY, MINUTE, policy

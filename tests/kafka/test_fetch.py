@@ -17,14 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meteragent.formats.decoder import Decoder
-from meteragent.kafka.fetch import Walk
 from meteragent.kafka.unpack import Unpacker
+from meteragent.kafka.walk import Walk
 from tests.batches import GZIP, LZ4, NONE, SNAPPY, ZSTD, Stored, batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from meteragent.kafka.fetch import Fetched
+    from meteragent.kafka.walk import Fetched
 
 SOURCE = TopicPartition("meter.readings", 0)
 CHECKED = True

@@ -12,9 +12,9 @@ from aiokafka import TopicPartition
 from meteragent.formats import fast
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
-from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.unpack import Unpacker
+from meteragent.kafka.walk import Fetched
 from meteragent.privacy import native
 from meteragent.stream.pipeline import Assigned, Pipeline
 from meteragent.stream.readings import Numbered

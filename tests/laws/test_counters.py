@@ -70,7 +70,7 @@ def test_columns_do_what_one_register_after_the_other_does(
                 own, idle = twin.add(record.row, time, level, record.offset, before)
                 raw += [*own, *idle]
         course = Course.of_tick(clock, offset)
-        course = course.moved(np.append(columns.before[1:], after), columns.offsets)
+        course = course.moved(np.array([clock, *columns.before[1:], after]), columns.offsets)
         clock, offset = after, batch[-1].offset + 1
         for side in sides:
             side.take(columns, course, clock)

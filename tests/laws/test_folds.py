@@ -168,7 +168,8 @@ class Both:
                 own, idle = self.twin.add(record.row, time, level, record.offset, before)
                 self.expect(known, [*own, *idle])
         course = Course.of_tick(self.clock, self.offset)
-        course = course.moved(np.append(columns.before[1:], after), columns.offsets)
+        clocks = np.array([self.clock, *columns.before[1:], after])
+        course = course.moved(clocks, columns.offsets)
         for closed in self.store.add(columns, course, Tally()):
             self.fold(closed)
         self.clock, self.offset = after, batch[-1].offset + 1

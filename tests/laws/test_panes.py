@@ -244,7 +244,7 @@ def keep_step(policy: Policy, batches: list[list[Sent]], data: st.DataObject) ->
                 by_clock += idle
             expected += [*by_own, *by_clock]
         course = Course.of_tick(clock, offset)
-        course = course.moved(np.append(columns.before[1:], after), columns.offsets)
+        course = course.moved(np.array([clock, *columns.before[1:], after]), columns.offsets)
         clock, offset = after, batch[-1].offset + 1
         for side in sides:
             side.take(columns, course, clock)

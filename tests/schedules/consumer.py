@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from aiokafka import ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import IllegalStateError, KafkaError
 
-from meteragent.kafka.fetch import Fetched
+from meteragent.kafka.walk import Fetched
 from tests.batches import Stored, fetched
 from tests.schedules.kafka_model import Entry, Log
 from tests.schedules.loop import HOME

@@ -16,13 +16,14 @@ from meteragent.config.kafka import Kafka
 from meteragent.kafka import outbox, ownership, restore, worker
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.clock import BrokersClock, LastFetch
-from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.handover import Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Outbox, Record
 from meteragent.kafka.owner import Bond, Generation
 from meteragent.kafka.ownership import Ownership
+from meteragent.kafka.walk import Fetched
 from meteragent.kafka.worker import Worker
+from meteragent.privacy.arrays import Integers
 from meteragent.privacy.entropy import NoiseKey
 from meteragent.stream.branch import Branch
 from meteragent.stream.cohort import Cohort
@@ -99,8 +100,8 @@ def carries_in_mind() -> AbstractContextManager[object]:
     """What a silent meter's panes hold is taken for written down, and is not."""
     real = Cohort.carry
 
-    def carry(self: Cohort, branch: Branch, before: int, most: int) -> Step | None:
-        step = real(self, branch, before, most)
+    def carry(self: Cohort, branch: Branch, rows: Integers) -> Step | None:
+        step = real(self, branch, rows)
         return step and replace(step, accounts=[])
 
     return patch.object(Cohort, "carry", carry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from simulations.fleet import __main__ as fleet
 from simulations.fleet.load import count
 from simulations.fleet.traffic import BAD, CALM, Fleet, Trouble, portions
 from simulations.local_kafka import Broker, running
-from simulations.peers import answers, contenders, kafka
+from simulations.peers import answers, contenders, kafka, targets
 from simulations.processes import processor_seconds
 
 if TYPE_CHECKING:
@@ -84,9 +85,29 @@ def test_ratios_are_medians_of_rounds() -> None:
 
 def test_a_missed_target_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     rates = {"meteragent": [drained(59)], "bare, pydantic": [drained(100)]}
-    assert not kafka.judge(rates)
+    assert not targets.judge(rates)
     assert "MISSED" in capsys.readouterr().out
-    assert kafka.judge({**rates, "meteragent": [drained(61)]})
+    assert targets.judge({**rates, "meteragent": [drained(61)]})
+
+
+def test_some_targets_are_to_be_met_by_the_clock_as_well() -> None:
+    quick, by_clock = drained(600), replace(drained(600), seconds=2.0)
+    assert targets.judge({"meteragent": [quick], contenders.OLDER: [drained(100)]})
+    assert not targets.judge({"meteragent": [by_clock], contenders.OLDER: [drained(100)]})
+    assert targets.judge({"meteragent": [by_clock], "Faust": [drained(59)]})
+
+
+def test_what_an_older_version_did_not_know_is_left_out_of_its_configuration(
+    tmp_path: Path,
+) -> None:
+    toml = '[kafka]\ngroup = "g"\ntrust_timestamps = true\ninput = "i"\n'
+    module = tmp_path / "meteragent" / "config.py"
+    module.parent.mkdir()
+    module.write_text("group: str")
+    assert "trust" not in contenders.as_known_to(tmp_path, toml)
+    assert len(contenders.as_known_to(tmp_path, toml).splitlines()) == 3
+    module.write_text("trust_timestamps: bool")
+    assert contenders.as_known_to(tmp_path, toml) == toml
 
 
 def test_peers_are_held_to_the_means_of_what_was_sent() -> None:

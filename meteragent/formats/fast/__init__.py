@@ -55,6 +55,10 @@ class Left(NamedTuple):
         return self.meaning.quantity.watts(values)
 
 
+Raw = bytes | memoryview
+"""What was received, wherever it stays."""
+
+
 class FastReader:
     """Reads batches and lines as the decoder does that judges what is odd."""
 
@@ -65,7 +69,7 @@ class FastReader:
         self._names: list[str] = []
 
     def batches(
-        self, raw: bytes, spans: Iterable[tuple[int, int]], first: int, until: int
+        self, raw: Raw, spans: Iterable[tuple[int, int]], first: int, until: int
     ) -> Readings | None:
         """The records of batches that stand in `raw`, of offsets from one on and before another.
 
@@ -74,7 +78,8 @@ class FastReader:
         packed. Precondition: their checksums are right.
         """
         self._forget_if_many()
-        found = self._native.batches(raw, list(spans), first, until, MOST_UNPACKED)
+        octets = np.frombuffer(raw, dtype=np.uint8)
+        found = self._native.batches(octets, list(spans), first, until, MOST_UNPACKED)
         return None if found is None else self._readings(found, None)
 
     def lines(self, text: bytes, first: int) -> Readings:
@@ -198,7 +203,9 @@ def _of_registered(decoder: RegisteredDecoder) -> FastReader | None:
     return reader and FastRegistered(decoder, reader, Left(documents.meaning, documents.times))
 
 
-def checksum(raw: bytes, at: int, end: int) -> int | None:
+def checksum(raw: Raw, at: int, end: int) -> int | None:
     """That of a part of bytes, as batches have it; nothing if there is no wheel to tell it."""
-    found: int | None = native.wheel.checksum(raw, at, end) if native.fits() else None
+    if not native.fits():
+        return None
+    found: int = native.wheel.checksum(np.frombuffer(raw, dtype=np.uint8), at, end)
     return found

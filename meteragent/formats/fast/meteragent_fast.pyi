@@ -9,6 +9,7 @@ from meteragent.formats.registered import Shape
 
 __version__: str
 
+_Bytes: TypeAlias = NDArray[np.uint8]
 _Integers: TypeAlias = NDArray[np.int64]
 _Levels: TypeAlias = NDArray[np.signedinteger[Any]]
 _Columns: TypeAlias = tuple[
@@ -31,17 +32,20 @@ class Reader:
     @property
     def bytes_of_names(self) -> int: ...
     def batches(
-        self, raw: bytes, spans: Sequence[tuple[int, int]], first: int, until: int, most: int
+        self, raw: _Bytes, spans: Sequence[tuple[int, int]], first: int, until: int, most: int
     ) -> _Columns | None: ...
     def lines(self, text: bytes, first: int, timestamp: int) -> tuple[_Columns, int]: ...
 
-def checksum(raw: bytes, at: int, end: int) -> int: ...
+def checksum(raw: _Bytes, at: int, end: int) -> int: ...
 def levels(
     watts: NDArray[np.float64],
     into: _Levels,
     bounds: tuple[float, float, float],
     steps: tuple[int, int, int],
 ) -> None: ...
+def admit(
+    columns: Sequence[_Integers], homes: _Integers, skew: int, clock: int
+) -> list[_Integers] | None: ...
 def add(
     columns: Sequence[_Integers],
     values: _Levels,

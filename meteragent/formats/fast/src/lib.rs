@@ -12,10 +12,12 @@
 //! - `cells`: places in documents that a mapping asks for, and what stands there
 //! - `json`, `avro`, `table`: who finds that
 //! - `mapped`, `form`: what it means
+//! - `admit`: whose records are, and how the clock goes on with them
 //! - `slots`: readings into the slots of open panes
 //! - `python`, `python_form`, `python_slots`: the border
 #![forbid(unsafe_code)]
 
+pub mod admit;
 pub mod avro;
 pub mod batch;
 pub mod cells;

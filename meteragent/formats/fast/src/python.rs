@@ -8,6 +8,7 @@ use crate::python_slots::array;
 use crate::record::Canonical;
 use crate::table::Table;
 use crate::unpack::Fault;
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
@@ -128,7 +129,7 @@ impl Reader {
     fn batches<'py>(
         &mut self,
         py: Python<'py>,
-        raw: &[u8],
+        raw: PyReadonlyArray1<'_, u8>,
         spans: Vec<(usize, usize)>,
         first: i64,
         until: i64,
@@ -136,6 +137,7 @@ impl Reader {
     ) -> PyResult<Option<Found<'py>>> {
         let mut columns = Columns::default();
         let (form, names) = (&mut self.form, &mut self.names);
+        let raw = raw.as_slice()?;
         for (at, end) in spans {
             let bytes = raw
                 .get(at..end)
@@ -196,8 +198,9 @@ impl Reader {
 
 /// The checksum of bytes, as batches have it.
 #[pyfunction]
-fn checksum(raw: &[u8], at: usize, end: usize) -> PyResult<u32> {
+fn checksum(raw: PyReadonlyArray1<'_, u8>, at: usize, end: usize) -> PyResult<u32> {
     let bytes = raw
+        .as_slice()?
         .get(at..end)
         .ok_or_else(|| PyValueError::new_err("no such span"))?;
     Ok(batch::checksum(bytes))
@@ -210,5 +213,6 @@ fn meteragent_fast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(crate::python_slots::levels, module)?)?;
     module.add_function(wrap_pyfunction!(crate::python_slots::add, module)?)?;
+    module.add_function(wrap_pyfunction!(crate::python_slots::admit, module)?)?;
     module.add_function(wrap_pyfunction!(checksum, module)?)
 }

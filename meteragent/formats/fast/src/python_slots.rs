@@ -1,5 +1,6 @@
 //! The border to Python, for slots: numpy's arrays are looked at, and changed, where they are.
 
+use crate::admit::Runs;
 use crate::slots::{Grid, Level, Records, Shape, Slots};
 use numpy::{Element, PyArray1, PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArrayDyn};
 use pyo3::exceptions::PyValueError;
@@ -134,6 +135,27 @@ fn add_to<'py, T: Level + Element>(
         ),
         array(py, came.passed),
     ))
+}
+
+/// Whose records are, and the clock before each and after all; nothing if some are out of the ordinary.
+#[pyfunction]
+pub fn admit<'py>(
+    py: Python<'py>,
+    columns: [PyReadonlyArray1<'py, i64>; 5],
+    homes: PyReadonlyArray1<'py, i64>,
+    skew: i64,
+    clock: i64,
+) -> PyResult<Option<[Array<'py>; 2]>> {
+    let [numbers, written, starts, intervals, counts] = &columns;
+    let runs = Runs {
+        numbers: numbers.as_slice()?,
+        written: written.as_slice()?,
+        starts: starts.as_slice()?,
+        intervals: intervals.as_slice()?,
+        counts: counts.as_slice()?,
+    };
+    let found = crate::admit::admit(&runs, homes.as_slice()?, skew, clock);
+    Ok(found.map(|columns| columns.map(|column| array(py, column))))
 }
 
 /// A column, as it is.
