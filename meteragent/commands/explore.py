@@ -19,10 +19,10 @@ from meteragent.config import Config
 from meteragent.config.nearby import Nearby
 from meteragent.config.policy import PolicySettings
 from meteragent.errors import ConfigRefused, FileRefused, InvalidSetting
+from meteragent.watch.fixed import MARK
 
 USUAL = "tv-content"
 """The preset to begin with, if nothing is said."""
-MARK = "<!-- made by meteragent explore -->"
 
 
 def run(arguments: Namespace) -> Exit:

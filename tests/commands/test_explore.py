@@ -11,11 +11,12 @@ import pytest
 
 from meteragent.cli import main
 from meteragent.commands.exit_codes import Exit
-from meteragent.commands.explore import MARK, page
+from meteragent.commands.explore import page
 from meteragent.commands.explored import DRAWS
 from meteragent.config.nearby import Nearby
 from meteragent.config.policy import PolicySettings
 from meteragent.explain import day
+from meteragent.watch.fixed import MARK
 from tests.commands.explorers import expected, few
 
 if TYPE_CHECKING:
