@@ -62,7 +62,7 @@ class Table:
         if self._constant is None:
             self._meter = find("--meter-column", columns.meter)
         elif not _is_meter(self._constant):
-            raise InvalidSetting("--meter", "is no meter id", 'write for example "home-1"')
+            raise InvalidSetting("--meter", "is not a meter id", 'write for example "home-1"')
         else:
             self._meter = -1
         self._time = [find("--time-column", name) for name in columns.time]

@@ -53,10 +53,10 @@ class Phrases(NamedTuple):
 
 
 OF_KAFKA = Phrases(
-    "brokers or a commit let wait", "", "Not ready: waiting for Kafka or the consumer group."
+    "the brokers or a commit are stuck", "", "Not ready: waiting for Kafka or the consumer group."
 )
 OF_GATEWAYS = Phrases(
-    "the broker or the disk lets wait",
+    "the broker or the disk is stuck",
     "Running: the broker answers.",
     "Not ready: waiting for the broker, or reading back the journal.",
 )
@@ -159,11 +159,11 @@ class Status:
             waited = f"for more than {self._deadline:.0f} s"
             return _said("stalled", f"No progress {waited}: {self._phrases.stalled}.")
         if agent.ready:
-            nothing = "Waiting: the group gave no partition to this instance."
+            nothing = "Waiting: this instance has been given no partition."
             running = self._phrases.running or (f"Running: {share}." if states else nothing)
             return _said("running", running)
         if any(seconds > 1 for seconds in agent.awaited().values()):
-            return _said("awaiting", "Not ready: the registry does not tell a schema.")
+            return _said("awaiting", "Not ready: waiting for a schema from the registry.")
         if steady == len(states) and not agent.clocks.trusted:
             problem = _of_clocks(agent.clocks)
             return _said("untimely", f"Not ready: {problem}; only readings close windows.")

@@ -123,7 +123,7 @@ def test_nothing_but_an_explorer_is_overwritten(
     page.write_text("my own")
     assert main(["explore", "-o", str(page)]) == Exit.FILE
     assert page.read_text() == "my own"
-    assert "is there already, and no explorer" in capsys.readouterr().err
+    assert "already exists, and is not an explorer" in capsys.readouterr().err
 
 
 def test_a_policy_that_is_none_is_refused(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deploy.manual.gather import ROOT, gather, linked, pages, without_folders
+from deploy.prometheus.rules import ALERTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +45,13 @@ def test_lists_stand_apart_from_the_line_before_them() -> None:
     for name in pages():
         text = re.sub(r"```.*?```", "", (ROOT / name).read_text("utf-8"), flags=re.DOTALL)
         assert re.findall(r"^(?![-\s]|\d+\. ).+\n(?:- |1\. ).*", text, re.MULTILINE) == [], name
+
+
+def test_alerts_that_pages_name_are_there() -> None:
+    there = {alert.name for alert in ALERTS}
+    for name in {*pages()} - {"CHANGELOG.md"}:
+        named = {*re.findall(r"`(MeterAgent\w+)`", (ROOT / name).read_text("utf-8"))}
+        assert named <= there, name
 
 
 @pytest.mark.slow
