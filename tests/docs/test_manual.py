@@ -11,6 +11,7 @@ import pytest
 
 from deploy.manual.gather import ROOT, gather, linked, pages, without_folders
 from deploy.prometheus.rules import ALERTS
+from meteragent.watch.fixed import MARK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +70,9 @@ def test_the_site_is_built_and_a_link_to_nowhere_is_not() -> None:
     for name in pages():
         if not name.endswith("README.md"):
             assert (site / name).with_suffix(".html").exists()
-    for page in site.rglob("*.html"):
+    assert 'href="explorer.html"' in (site / "index.html").read_text("utf-8").replace("'", '"')
+    assert MARK in (site / "explorer.html").read_text("utf-8")[:200]
+    for page in {*site.rglob("*.html")} - {site / "explorer.html"}:
         text = page.read_text("utf-8")
         fetched = [*re.findall(r"<(?:script|img|iframe|source)[^>]* src=\"?([^\" >]+)", text)]
         fetched += re.findall(r"<link[^>]* href=\"([^\"]+)\"[^>]*stylesheet", text)
