@@ -21,7 +21,7 @@ COMMITS = Row(
     (
         Lines(
             "Transactions",
-            "Per second, by their end. An abandoned one published nothing and is made again.",
+            "Per second, by result. An abandoned one published nothing and is retried.",
             "ops",
             (Query(TRANSACTIONS, "{{result}}", ("result",)),),
             least=0,
@@ -30,12 +30,11 @@ COMMITS = Row(
         ),
         Lines(
             "Commit duration",
-            "From handing records over to the end of the transaction: of half of them, and "
-            "of nearly all.",
+            "From sending the records to the end of the transaction: median and 95th percentile.",
             "s",
             (
-                Query(quantile(0.5, "transaction_duration_seconds"), "half"),
-                Query(quantile(0.95, "transaction_duration_seconds"), "95 %"),
+                Query(quantile(0.5, "transaction_duration_seconds"), "median"),
+                Query(quantile(0.95, "transaction_duration_seconds"), "95th percentile"),
             ),
             least=0,
         ),

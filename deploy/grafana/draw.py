@@ -2,14 +2,13 @@
 
     python -m deploy.grafana.draw http://localhost:9090 --minutes 60
 
-One PNG per dashboard; every panel asks its own queries.
+One PNG per dashboard, and a sheet of how it looks at a desk and on a phone, by day and by night;
+every panel asks its own queries.
 """
 
 import argparse
 import sys
-from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -18,11 +17,12 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from PIL import Image
 
 from deploy.grafana.dashboards import ALL
-from deploy.grafana.layout import ANNOTATIONS, WIDTH, Dashboard, Row
+from deploy.grafana.layout import ANNOTATIONS, Dashboard, Row
+from deploy.grafana.look import DARK, DESK, LIGHT, PHONE, Screen, Theme
 from deploy.grafana.panels import Heat, Lines, Number, Panel, Table
+from deploy.grafana.sheets import png, sheet
 from deploy.grafana.shown import shown
 from deploy.grafana.source import Found, Source, filled
 
@@ -31,45 +31,31 @@ POINTS = 240
 COLUMN, LINE = 0.62, 0.33
 """Inches of a cell of the grid."""
 GAP = 0.07
-PALETTE = ("#3274d9", "#e0752d", "#37872d", "#a352cc", "#c4162a", "#1f9e9e", "#b8860b", "#7c8791")
-COLORS = {
-    "green": "#37872d",
-    "yellow": "#c98b0a",
-    "red": "#c4162a",
-    "blue": "#1f60c4",
-    "text": "#22272e",
-}
-PAGE, PAPER, EDGE, INK, PALE = "#f1f3f5", "#ffffff", "#d5dae0", "#22272e", "#68727d"
-MARKS = {"red": "#c4162a", "purple": "#8f3bb8"}
-STYLE: Any = {
-    "font.family": "DejaVu Sans",
-    "font.size": 7.5,
-    "text.color": INK,
-    "axes.edgecolor": EDGE,
-    "axes.labelcolor": PALE,
-    "xtick.color": PALE,
-    "ytick.color": PALE,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e9ecef",
-    "grid.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.spines.left": False,
-}
+NARROWEST = 1.2
+"""Columns of the grid that a column of a table needs."""
 
 
 class Picture:
-    """One dashboard on one sheet."""
+    """One dashboard on one screen."""
 
-    def __init__(self, source: Source, begin: float, end: float, interval: str) -> None:
+    def __init__(
+        self,
+        source: Source,
+        begin: float,
+        end: float,
+        interval: str,
+        *,
+        theme: Theme = LIGHT,
+        screen: Screen = DESK,
+    ) -> None:
         self._source = source
+        self._theme, self._screen = theme, screen
         self._interval = interval
         self._begin = begin
         self._end = end
         self._step = max(1.0, (end - begin) / POINTS)
         self._marks = [
-            (time, MARKS[color])
+            (time, theme.marks[color])
             for _, expression, color, _ in reversed(ANNOTATIONS)  # a restart also rebalances
             for found in self._over(expression)
             for time in _beginnings(found, self._step)
@@ -77,20 +63,24 @@ class Picture:
 
     def draw(self, dashboard: Dashboard) -> bytes:
         """As a PNG."""
-        placed = dashboard.placed()
-        lines = max(y + (1 if isinstance(t, Row) else t.height) for t, _, y in placed) + 1.6
-        self._lines = lines
-        with mpl.rc_context(STYLE):
-            self._figure = Figure((WIDTH * COLUMN, lines * LINE), facecolor=PAGE)
+        screen, theme = self._screen, self._theme
+        placed = [*screen.placed(dashboard)]
+        lines = max(y + (1 if isinstance(t, Row) else t.height) for t, _, y in placed)
+        self._lines = lines + screen.head
+        with mpl.rc_context(theme.style):
+            size = (screen.columns * COLUMN, self._lines * LINE)
+            self._figure = Figure(size, facecolor=theme.page)
             self._say(dashboard.title, 0.25, 0.95, size=15, weight="bold")
-            for number, (name, _, color, _) in enumerate(ANNOTATIONS):
-                self._say(f"┆ {name.lower()}", 19.6 + 2.2 * number, 0.95, 8, "bold", MARKS[color])
+            for number, (name, _, color, _) in enumerate(reversed(ANNOTATIONS), 1):
+                at = screen.columns - 2.2 * number, screen.head - 0.65
+                self._say(f"┆ {name.lower()}", *at, 8, "bold", theme.marks[color])
             for thing, x, y in placed:
                 if isinstance(thing, Row):
-                    self._say(thing.title, x + 0.25, y + 2.2, size=10, weight="bold", color=PALE)
+                    at = x + 0.25, y + screen.head + 0.6
+                    self._say(thing.title, *at, size=10, weight="bold", color=theme.pale)
                 else:
-                    self._panel(thing, x, y + 1.6)
-            return _png(self._figure)
+                    self._panel(thing, x, y + screen.head)
+            return png(self._figure)
 
     def _over(self, expression: str) -> list[Found]:
         asked = filled(expression, self._interval)
@@ -98,7 +88,8 @@ class Picture:
 
     def _box(self, x: float, y: float, width: float, height: float) -> tuple[float, ...]:
         """A place on the grid as matplotlib counts: shares of the sheet, from below."""
-        return (x / WIDTH, 1 - (y + height) / self._lines, width / WIDTH, height / self._lines)
+        across = self._screen.columns
+        return (x / across, 1 - (y + height) / self._lines, width / across, height / self._lines)
 
     def _say(
         self,
@@ -107,10 +98,11 @@ class Picture:
         y: float,
         size: float = 7.2,
         weight: str = "normal",
-        color: str = INK,
+        color: str = "",
     ) -> None:
         left, bottom, _, _ = self._box(x, y, 0, 0)
-        self._figure.text(left, bottom, text, size=size, weight=weight, color=color)
+        ink = color or self._theme.ink
+        self._figure.text(left, bottom, text, size=size, weight=weight, color=ink)
 
     def _panel(self, panel: Panel, x: float, y: float) -> None:
         left, bottom, width, height = self._box(
@@ -121,8 +113,8 @@ class Picture:
             width,
             height,
             boxstyle="square,pad=0",
-            fc=PAPER,
-            ec=EDGE,
+            fc=self._theme.paper,
+            ec=self._theme.edge,
             lw=0.8,
             zorder=-1,
         )
@@ -144,9 +136,9 @@ class Picture:
 
     def _chart(self, panel: Panel, x: float, y: float) -> Axes:
         axes = self._axes(x + 1.25, y + 1.4, panel.width - 1.6, panel.height - 3.4)
-        axes.set_facecolor(PAPER)
+        axes.set_facecolor(self._theme.paper)
         axes.set_xlim(self._begin, self._end)
-        minute = 60 * max(1, round((self._end - self._begin) / 60 / 6))
+        minute = 60 * max(1, round((self._end - self._begin) / 60 / self._screen.ticks))
         ticks = np.arange(self._begin // minute * minute + minute, self._end, minute)
         axes.set_xticks(ticks, [f"{_clock(t)}" for t in ticks])
         axes.tick_params(length=0)
@@ -163,7 +155,10 @@ class Picture:
         named.sort(key=lambda one: one[0])
         base = np.zeros(len(self._times()))
         for number, (name, found) in enumerate(named):
-            color, values = PALETTE[number % len(PALETTE)], self._values(found)
+            color, values = (
+                self._theme.series[number % len(self._theme.series)],
+                self._values(found),
+            )
             values = np.nan_to_num(values) if panel.stacked else values
             if panel.bars:
                 low = base if panel.stacked else 0
@@ -180,7 +175,7 @@ class Picture:
 
     def _finish(self, panel: Lines, axes: Axes, names: int, peak: float) -> None:
         if panel.limit:
-            axes.axhline(panel.steps[-1][0] or 0, color=COLORS["red"], lw=1, ls="--")
+            axes.axhline(panel.steps[-1][0] or 0, color=self._theme.steps["red"], lw=1, ls="--")
         low, high = axes.get_ylim()
         axes.set_ylim(panel.least if panel.least is not None else low, high if peak > 0 else 1)
         if panel.most is not None:
@@ -193,7 +188,7 @@ class Picture:
             axes.legend(
                 loc="upper left",
                 bbox_to_anchor=(-0.11, -0.1),
-                ncols=3,
+                ncols=self._screen.legends,
                 frameon=False,
                 fontsize=6.8,
                 handlelength=1,
@@ -210,7 +205,9 @@ class Picture:
         edges = np.array([0, *(float(one.labels["le"]) for one in found)])
         times = np.append(self._times(), self._end) - self._step / 2
         cells = np.ma.masked_less_equal(cells, 0)
-        axes.pcolormesh(times, edges, cells, cmap="Blues", norm=PowerNorm(0.5), rasterized=True)
+        axes.pcolormesh(
+            times, edges, cells, cmap=self._theme.heat, norm=PowerNorm(0.5), rasterized=True
+        )
         axes.set_yticks(edges[::2], [shown(edge, "percentunit", axis=True) for edge in edges[::2]])
         axes.grid(visible=False)
 
@@ -218,15 +215,15 @@ class Picture:
         found = [(q, one) for q in panel.queries for one in self._over(q.expression) if one.values]
         room = (panel.width - 0.5) / max(1, len(found))
         if not found:
-            self._say(panel.nothing, x + 0.3, y + 3.2, size=18, color=COLORS["green"])
+            self._say(panel.nothing, x + 0.3, y + 3.2, size=18, color=self._theme.steps["green"])
         for number, (query, one) in enumerate(sorted(found, key=lambda f: str(f[1].labels))):
             reached = [color for at, color in panel.steps if at is None or one.last >= at]
-            color = COLORS[reached[-1]]
+            color = self._theme.steps[reached[-1]]
             left = x + 0.3 + number * room
             text = shown(one.last, panel.unit, panel.decimals)
             self._say(text, left, y + 2.9, size=17, weight="bold", color=color)
             if one.labels:
-                self._say(one.called(query.legend), left, y + 1.55, size=7, color=PALE)
+                self._say(one.called(query.legend), left, y + 1.55, size=7, color=self._theme.pale)
             spark = self._axes(left, y + 3.05, room - 0.4, 0.75)
             spark.fill_between(self._times(), self._values(one), color=color, alpha=0.2, lw=0)
             spark.set_ylim(bottom=0)
@@ -240,12 +237,16 @@ class Picture:
                 key = tuple(one.labels[name] for name in panel.by)
                 rows.setdefault(key, []).append(shown(one.last, column.unit, column.decimals))
         cells = [heads, *([*key, *values] for key, values in sorted(rows.items()))]
-        room = (panel.width - 0.6) / len(heads)
+        seen = min(len(heads), int((panel.width - 0.6) / NARROWEST))
+        room = (panel.width - 0.6) / seen
         for line, row in enumerate(cells):
-            for number, text in enumerate(row):
-                weight, color = ("normal", INK) if line else ("bold", PALE)
+            for number, text in enumerate(row[:seen]):
+                weight, color = ("normal", self._theme.ink) if line else ("bold", self._theme.pale)
                 at = x + 0.3 + number * room
                 self._say(text, at, y + 2.1 + line * 0.85, weight=weight, color=color)
+        if seen < len(heads):
+            more = f"{len(heads) - seen} more columns, by scrolling →"
+            self._say(more, x + 0.3, y + panel.height - 0.4, color=self._theme.pale)
 
     def _times(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         return np.arange(self._begin, self._end, self._step)
@@ -271,21 +272,18 @@ def _clock(time: float) -> str:
     return f"{seconds // 3600:02}:{seconds % 3600 // 60:02}"
 
 
-def _png(figure: Figure) -> bytes:
-    """Small: a page of charts has few colours."""
-    drawn, small = BytesIO(), BytesIO()
-    figure.savefig(drawn, dpi=100)
-    Image.open(drawn).convert("RGB").quantize(96).save(small, "png", optimize=True)
-    return small.getvalue()
-
-
 def all_of(source: Source, seconds: float, interval: str, to: Path) -> None:
     """Every dashboard, of the last so many seconds."""
     to.mkdir(parents=True, exist_ok=True)
     [now] = source.at("time()")
-    picture = Picture(source, now.last - seconds, now.last, interval)
+    period = source, now.last - seconds, now.last, interval
+    looks = [(theme, screen) for screen in (DESK, PHONE) for theme in (LIGHT, DARK)]
+    pictures = [Picture(*period, theme=theme, screen=screen) for theme, screen in looks]
     for dashboard in ALL:
-        (to / dashboard.file).with_suffix(".png").write_bytes(picture.draw(dashboard))
+        taken = [picture.draw(dashboard) for picture in pictures]
+        file = to / dashboard.file
+        file.with_suffix(".png").write_bytes(taken[0])
+        file.with_suffix(".looks.png").write_bytes(sheet(taken[:2], taken[2:]))
 
 
 def main() -> int:

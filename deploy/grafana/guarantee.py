@@ -43,7 +43,7 @@ GUARANTEE = Row(
     (
         Table(
             "Policies",
-            "Whoever weighs two worlds that differ by at most the radius, in every reading "
+            "Someone weighing two worlds that differ by at most the radius, in every reading "
             "of a horizon that starts or ends with a window, sees their odds change by at "
             "most exp(a horizon), which is never more than exp(budget). In a stretch as "
             "long that begins elsewhere, and so touches one window more, they change by at "

@@ -47,7 +47,7 @@ NOW = Row(
         ),
         Number(
             "Oldest partition",
-            "How old the newest reading of the partition is that lags most. Where a "
+            "The age of the newest reading in the partition that lags most. If a "
             "head-end collects once a day, it is a day old before the next collection.",
             "s",
             (Query(largest(BEHIND), "behind"),),
@@ -57,9 +57,9 @@ NOW = Row(
         ),
         Number(
             "Time since the last commit",
-            "How long ago something was published, by whichever instance did so last. "
-            "Nothing is while nothing comes in: when that is too long, "
-            "MeterAgentNothingRead says so.",
+            "How long ago any instance last published something. Nothing is published "
+            "while nothing comes in: MeterAgentNothingRead says when that is "
+            "too long.",
             "s",
             (
                 Query(

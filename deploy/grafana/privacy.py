@@ -178,7 +178,7 @@ DASHBOARD = Dashboard(
             (
                 Heat(
                     "Meters by remaining budget",
-                    "How many meters, by the share of their budget that their next window finds. "
+                    "How many meters, by the share of their budget left for their next window. "
                     "Darker is more meters; a band that sinks is a fleet that is running out.",
                     "short",
                     (
@@ -222,7 +222,7 @@ DASHBOARD = Dashboard(
                 Lines(
                     "Windows",
                     "What became of the windows that ended, per second: something published, or "
-                    "withheld for want of budget or of readings.",
+                    "withheld for lack of budget or of readings.",
                     "ops",
                     (
                         Query(total(window_rate("windows_released")), "published"),

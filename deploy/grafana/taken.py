@@ -50,18 +50,18 @@ DELAY = Row(
     (
         Lines(
             "Delay from window end to release",
-            "The wall clock's delay of half, and of nearly all, of the windows that were "
-            "committed. Grace and idle are in it. In a replay it is the age of the data.",
+            "From the end of a window to its release, by the wall clock: median and 95th "
+            "percentile. It includes grace and idle; in a replay it is the age of the data.",
             "s",
             (
                 Query(
                     window_quantile(0.5, "release_delay_seconds", "policy"),
-                    "{{policy}} half",
+                    "{{policy}} median",
                     POLICY,
                 ),
                 Query(
                     window_quantile(0.95, "release_delay_seconds", "policy"),
-                    "{{policy}} 95 %",
+                    "{{policy}} 95th percentile",
                     POLICY,
                 ),
             ),
@@ -69,7 +69,7 @@ DELAY = Row(
         ),
         Lines(
             "Consumer lag by partition",
-            "Records after the last one read, as the brokers say.",
+            "Records not read yet, by the brokers' count.",
             "short",
             (
                 Query(
@@ -110,8 +110,7 @@ CLOCKS = Row(
         ),
         Lines(
             "Time since the last clock check",
-            "Each instance asks once a second, in the ledger topic, as long as a partition "
-            "is its own.",
+            "Each instance checks once a second, in the ledger topic, while it has a partition.",
             "s",
             (
                 Query(

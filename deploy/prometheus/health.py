@@ -18,7 +18,7 @@ ALERTS = (
         "{{ $value | humanizePercentage }} of the transactions of {{ $labels.instance }} ended "
         "without a commit.",
         "An abandoned transaction published nothing; its windows are computed again, with the "
-        "very same result. A few come with every rebalance; a steady share means that something "
+        "same result. A few are normal in a rebalance; a steady share means that something "
         "keeps breaking.",
         (
             "The log's `partition failed` names the error and its place.",
@@ -37,14 +37,14 @@ ALERTS = (
         "5m",
         WARNING,
         ("job", "instance", "kind"),
-        "Something fails again and again",
+        "Repeated failures",
         "{{ $labels.instance }} has started over {{ $value | humanize }} times within 15 minutes "
         "({{ $labels.kind }}).",
-        "After an error the agent throws away what it holds and rebuilds it from Kafka. Once is "
-        "ordinary; again and again is not.",
+        "After an error the agent discards its state and rebuilds it from Kafka. Once is "
+        "normal; again and again is not.",
         (
             (
-                "`kind` says whose fault it may be: `kafka` the brokers, `system` network, disk or "
+                "`kind` says where to look: `kafka` the brokers, `system` network, disk or "
                 "time, `meteragent` something the agent refuses."
             ),
             "The log says which error, and where; the status page lists the last ones.",
@@ -58,9 +58,9 @@ ALERTS = (
         "0m",
         WARNING,
         INSTANCE,
-        "An agent met a bug",
-        "{{ $labels.instance }} failed in a way that nobody thought of, and started over.",
-        "The error is of a kind that the agent does not expect. It has rebuilt itself, so nothing "
+        "Unexpected error",
+        "{{ $labels.instance }} failed in a way that we did not foresee, and started over.",
+        "The agent did not expect this kind of error. It has rebuilt itself, so nothing "
         "is lost, but it may happen again with the same record.",
         (
             (

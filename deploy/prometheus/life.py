@@ -71,7 +71,7 @@ ALERTS = (
         "An agent makes no progress",
         "{{ $labels.instance }} has made no progress for longer than agent.progress_deadline.",
         "Its event loop is blocked, the brokers do not answer, or a due commit does not end. "
-        "/healthz says 503, so whoever runs the agent will start it anew; all it holds is rebuilt "
+        "/healthz says 503, so its supervisor will restart it; all it holds is rebuilt "
         "from Kafka.",
         (
             "Are the brokers there? `meteragent check -c agent.toml` asks them.",
@@ -90,18 +90,18 @@ ALERTS = (
         "0m",
         WARNING,
         INSTANCE,
-        "Processes of an agent end again and again",
+        "Processes keep ending",
         "Processes of {{ $labels.instance }} have ended more than twice within the last hour.",
-        "Where `agent.processes` is more than one, a process that ends is started anew, and the "
+        "Where `agent.processes` is more than one, a process that ends is restarted, and the "
         "others work on its partitions meanwhile: nothing is lost, but each end delays releases.",
         (
             (
-                "`process ended` in the log says by which signal or with which exit code. Signal 9 "
-                "is mostly the kernel's, for want of memory: `deploy/operations.md` says what a "
+                "`process ended` in the log gives the signal or the exit code. Signal 9 "
+                "is usually the kernel running out of memory: `deploy/operations.md` says what a "
                 "meter takes, and how many processes share it."
             ),
-            "Exit code 1 is a mistake of ours: the line before says where; please report it.",
-            "Exit code 0 means that somebody else has told it to end: tell the first process only.",
+            "Exit code 1 is our bug: the line before says where; please report it.",
+            "Exit code 0 means that somebody stopped it: signal the first process only.",
         ),
     ),
     Alert(
@@ -112,14 +112,14 @@ ALERTS = (
         "15m",
         WARNING,
         INSTANCE,
-        "Partitions do not come back",
+        "Partitions are stuck restoring",
         "{{ $value }} partitions of {{ $labels.instance }} have been restoring for 15 minutes.",
         "A partition reads the accounts of its meters back from the ledger topic before it goes "
         "on. A million meters take about a minute; until then their windows wait.",
         (
             (
-                "Is it slow or stuck? `rate(meteragent_restored_meters_total[5m])` and the network "
-                "traffic of the brokers tell."
+                "Is it slow or stuck? See `rate(meteragent_restored_meters_total[5m])` and the "
+                "network traffic of the brokers."
             ),
             (
                 "Is the ledger topic compacted? `meteragent check -c agent.toml` says so. Without "
@@ -136,16 +136,16 @@ ALERTS = (
         "0m",
         CRITICAL,
         INSTANCE,
-        "Readings of open windows were gone",
+        "Readings for open windows were deleted",
         "{{ $labels.instance }} came back too late for some records: Kafka had deleted them.",
         "Open windows are rebuilt by reading their records again. These were past the input's "
         "retention, so their windows will hold fewer readings than were sent, or none.",
         (
-            "The promise is not hurt: what is missing is missing before the mechanism.",
+            "The promise holds: what is missing was missing before any noise was drawn.",
             "Find out why the agent was away for so long, or why retention is so short.",
             (
                 "Retention must exceed pane + grace + idle by the longest outage that you want "
-                "to survive; `meteragent check` knows the least."
+                "to survive; `meteragent check` says the minimum."
             ),
         ),
     ),

@@ -65,7 +65,7 @@ ALERTS = (
         ("job", "policy", "reason"),
         "Windows are withheld",
         "{{ $value | humanizePercentage }} of the windows under {{ $labels.policy }} are withheld "
-        "for want of {{ $labels.reason }}.",
+        "(reason: {{ $labels.reason }}).",
         "Nothing of these windows is published: `budget` is spent, or, where presence is public, "
         "too few readings came (`coverage`).",
         (
@@ -120,8 +120,8 @@ ALERTS = (
                 "capitals and spaces."
             ),
             (
-                "All senders: `kafka.partitioner` names another way than theirs. Java's client and "
-                "those after it use murmur2, librdkafka's crc32. Some of them: two head-ends with "
+                "All senders: `kafka.partitioner` is not the one they use. Java's client and those "
+                "after it use murmur2, librdkafka's crc32. Some of them: two head-ends with "
                 "two clients; set `partitioner` in one of them, such as `murmur2_random` in "
                 "librdkafka's."
             ),
@@ -141,7 +141,7 @@ ALERTS = (
         ("job",),
         "Records are rejected",
         "{{ $value | humanizePercentage }} of the records of {{ $labels.job }} cannot be used.",
-        "They are no readings, belong to no policy, or come from more meters than "
+        "They are not readings, match no policy, or come from more meters than "
         "`agent.max_meters` allows.",
         (
             (

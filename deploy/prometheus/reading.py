@@ -11,8 +11,8 @@ ALERTS = (
         "10m",
         WARNING,
         ("job",),
-        "The agents lag behind",
-        "What waits in the input of {{ $labels.job }} is {{ $value | humanizeDuration }} of work "
+        "Agents are lagging",
+        "The backlog of {{ $labels.job }} is {{ $value | humanizeDuration }} of work "
         "at the present rate.",
         "Records come faster than they are taken in, or much has piled up. Windows are decided by "
         "event time, so they stay right; they are only late.",
@@ -54,15 +54,15 @@ ALERTS = (
         "30m",
         WARNING,
         ("job", "policy"),
-        "Groups of homes stand still",
+        "Groups are stalled",
         "{{ $value }} panes of the groups of {{ $labels.policy }} wait for a partition.",
         "A pane of a group is decided when every partition of the input that has members of it "
-        "has passed it, and by nothing else. One of them stands still, so nothing is released of "
-        "any group that has a home in it; nothing is lost.",
+        "has passed it, and by nothing else. One of them has stalled, so nothing is released for "
+        "any group with a home in it; nothing is lost.",
         (
             "`meteragent_group_waits_for` names the partitions of the input.",
             (
-                'Is somebody at work on them? `meteragent_partitions{work="homes"}` and the log '
+                'Is an instance working on them? `meteragent_partitions{work="homes"}` and the log '
                 "of whoever has them tell."
             ),
             "Is the brokers' clock trusted? Where nothing is read, it alone lets panes pass.",
@@ -77,10 +77,10 @@ ALERTS = (
         "0m",
         WARNING,
         ("job", "outcome"),
-        "Homes are not in the groups that they are said to be in",
+        "Group memberships are refused",
         "{{ $value }} memberships or records of members do not count ({{ $labels.outcome }}).",
-        "Sums of groups go on, of the members that do count: `homes` in a release says how many. "
-        "Nobody's promise is hurt.",
+        "Sums of groups go on without them: `homes` in a release says how many members count. "
+        "The promise to each home holds.",
         (
             (
                 "`refused`: a home is, or was within the horizon, in groups that together may "
@@ -103,7 +103,7 @@ ALERTS = (
         WARNING,
         INSTANCE,
         "Partial sums of groups are refused",
-        "{{ $labels.instance }} has refused what partitions of the input told of their homes.",
+        "{{ $labels.instance }} has refused partial sums from partitions of the input.",
         "Partials of panes that are decided are late: they count in nothing, and nothing is "
         "released again. Partials in which other homes are members than here are refused, and "
         "the windows that they are of are withheld as lost.",
@@ -128,9 +128,9 @@ ALERTS = (
         WARNING,
         ("job", "instance", "partition"),
         "A transaction upstream holds readings back",
-        "Nothing behind a transaction in partition {{ $labels.partition }} can be read; it has "
-        "not ended for {{ $value | humanizeDuration }}.",
-        "Whoever writes to the input in transactions has begun one and not ended it. Readings "
+        "A transaction in partition {{ $labels.partition }} has been open for "
+        "{{ $value | humanizeDuration }}; nothing behind it can be read.",
+        "A producer has begun a transaction on the input and not ended it. Readings "
         "behind it wait, and with them the windows that they close; nothing is lost.",
         (
             (
@@ -151,7 +151,7 @@ ALERTS = (
         "0m",
         WARNING,
         ("job", "instance", "partition"),
-        "A schema is awaited",
+        "Waiting for a schema",
         "Partition {{ $labels.partition }} has not read on for {{ $value | humanizeDuration }}: "
         "the schema of its next records is not known.",
         "The schema registry does not answer, or does not know the id that a record names. "
@@ -159,8 +159,8 @@ ALERTS = (
         (
             "`meteragent check` says whether the registry answers, and lets the agent in.",
             (
-                "It answers, and the partition waits on: has a sender another registry, or was a "
-                "schema deleted? Register it again under its id; or let such records be rejected: "
+                "It answers, and the partition still waits: does a sender use another registry, or "
+                "was a schema deleted? Register it again under its id, or reject such records: "
                 '`kafka.registry.unknown = "reject"`.'
             ),
         ),
@@ -198,13 +198,13 @@ ALERTS = (
         "2m",
         WARNING,
         INSTANCE,
-        "An agent's clock does not agree with the brokers'",
-        "{{ $labels.instance }} lets no clock close windows: its own differs from the brokers', or "
-        "it has not learned the brokers' time for a while.",
+        "Clock differs from the brokers'",
+        "On {{ $labels.instance }} no clock closes windows: its own differs from the brokers', or "
+        "it has not heard the brokers' time for a while.",
         "Windows of meters that fall silent close by the brokers' time, which each agent asks for "
         "once a second, in the ledger topic. Where this machine's clock differs from it by more "
         "than `agent.max_skew`, one of them is wrong, and nobody knows which: readings alone "
-        "close windows then. Nobody's readings become late by it; windows of silent meters wait, "
+        "close windows then. No reading becomes late by it; windows of silent meters wait, "
         "and the instance is not ready.",
         (
             (
@@ -213,7 +213,7 @@ ALERTS = (
             ),
             (
                 "All of them, by the same? Then it is a broker's: the leader of the ledger's "
-                "partition. Its records are stamped wrong too, so mend it soon."
+                "partition. Its records are stamped wrong too, so fix it soon."
             ),
             (
                 "`meteragent_clock_age_seconds` rises? The log's `clock failed` says why the "

@@ -157,10 +157,12 @@ def _registry(config: Config) -> object:
 
 def _secrets(config: Config) -> None:
     """That all can be read, and the status page be served with what it is given."""
-    from meteragent.watch.web import credentials  # noqa: PLC0415 - the server takes its time too
+    from meteragent.watch.fixed import fixed  # noqa: PLC0415 - the server takes its time too
+    from meteragent.watch.web import credentials  # noqa: PLC0415
 
     refuse_unreadable(config)
     credentials(config.http)
+    fixed(config.http)
 
 
 Checks = tuple[tuple[str, Callable[[Config], object]], ...]

@@ -19,10 +19,10 @@ from meteragent.config import Config
 from meteragent.config.nearby import Nearby
 from meteragent.config.policy import PolicySettings
 from meteragent.errors import ConfigRefused, FileRefused, InvalidSetting
+from meteragent.watch.fixed import MARK
 
 USUAL = "tv-content"
 """The preset to begin with, if nothing is said."""
-MARK = "<!-- made by meteragent explore -->"
 
 
 def run(arguments: Namespace) -> Exit:
@@ -83,7 +83,7 @@ def _chosen(config: Config, name: str | None) -> PolicySettings:
     if not found:
         known = ", ".join(policy.name for policy in config.policy)
         instead = f"name one of {known}" if known else "explore has no settings of groups"
-        raise ConfigRefused([InvalidSetting("--policy", "is none of the policies", instead)])
+        raise ConfigRefused([InvalidSetting("--policy", "is not one of the policies", instead)])
     if found[0].quantity != "power":
         problem, instead = "is about no power", "name one that is; `explain` tells of the others"
         raise ConfigRefused([InvalidSetting("--policy", problem, instead)])
@@ -93,7 +93,9 @@ def _chosen(config: Config, name: str | None) -> PolicySettings:
 def _refuse_to_overwrite(path: Path) -> None:
     """FileRefused: there is a file that is no page of ours."""
     if path.exists() and MARK not in path.read_text("utf-8", errors="replace")[:200]:
-        raise FileRefused(str(path), "is there already, and no explorer", "name another: -o FILE")
+        raise FileRefused(
+            str(path), "already exists, and is not an explorer", "name another: -o FILE"
+        )
 
 
 class _HowFar:

@@ -46,7 +46,10 @@ def refuse_unfit(config: Config) -> None:
         raise ConfigRefused([InvalidSetting("mqtt.topics", problem, instead)])
     config.mapping.refuse_documents()
     if find_spec("aiomqtt") is None:
-        problem, instead = "needs what is not installed", "run: pip install 'meteragent[mqtt]'"
+        problem, instead = (
+            "needs a package that is not installed",
+            "run: pip install 'meteragent[mqtt]'",
+        )
         raise ConfigRefused([InvalidSetting("mqtt", problem, instead)])
 
 

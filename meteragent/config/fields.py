@@ -117,7 +117,7 @@ def processes(field: str, value: object) -> int | str:
 def _some_time(field: str, value: object) -> int:
     milliseconds = duration(field, value)
     if milliseconds == 0:
-        raise InvalidSetting(field, "must be longer than nothing", 'write for example "10s"')
+        raise InvalidSetting(field, "must be longer than zero", 'write for example "10s"')
     return milliseconds
 
 
@@ -137,7 +137,7 @@ def _texts(field: str, value: object) -> tuple[str, ...]:
     if not isinstance(listed, list | tuple) or not all(
         isinstance(one, str) and _TEXT.fullmatch(one) for one in listed
     ):
-        raise InvalidSetting(field, "is no list of texts", 'write for example ["a", "b"]')
+        raise InvalidSetting(field, "is not a list of texts", 'write for example ["a", "b"]')
     return tuple(one.strip() for one in listed)
 
 
@@ -149,7 +149,7 @@ def _named(field: str, value: object) -> tuple[tuple[str, str], ...]:
         isinstance(text, str) and _TEXT.fullmatch(text) for pair in value.items() for text in pair
     ):
         raise InvalidSetting(
-            field, "is no table of names and paths", 'write for example { a = "a.power" }'
+            field, "is not a table of names and paths", 'write for example { a = "a.power" }'
         )
     return tuple(value.items())
 

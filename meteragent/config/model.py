@@ -47,7 +47,7 @@ from meteragent.stream.releases import tier_name
 def _tables(name: str) -> BeforeValidator:
     def read(given: object) -> object:
         if not isinstance(given, list | tuple):
-            raise InvalidSetting(name, "is no list of tables", f"write [[{name}]]")
+            raise InvalidSetting(name, "is not a list of tables", f"write [[{name}]]")
         return given
 
     return BeforeValidator(read)

@@ -148,7 +148,7 @@ class Mqtt(Settings):
         for name in ("echo", "discovery"):
             text = getattr(self, name)
             if text is not None and Template.parse(text).pattern.filter != text:
-                found.append(InvalidSetting(name, "is no single topic", "leave out the braces"))
+                found.append(InvalidSetting(name, "is not a single topic", "leave out the braces"))
         return [one for one in found if one]
 
     def _circles(self) -> list[InvalidSetting]:

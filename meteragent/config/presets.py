@@ -104,7 +104,7 @@ def filled(settings: object, of: str = "meters") -> object:
     preset = next((one for name, one in presets(of).items() if name == settings["preset"]), None)
     if preset is None:
         known = ", ".join(f'"{known}"' for known in presets(of))
-        raise BadSetting([InvalidSetting("preset", "is no preset", f"write one of {known}")])
+        raise BadSetting([InvalidSetting("preset", "is not a preset", f"write one of {known}")])
     _refuse_other_than_power(settings)
     own = preset.policy
     if settings.get("window", own["window"]) not in get_args(Unit):

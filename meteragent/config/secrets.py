@@ -27,7 +27,7 @@ def once(settings: Settings, name: str) -> list[InvalidSetting]:
     """Refuse two places for one secret."""
     if len(places(settings, name)) < len((name, "its file")):
         return []
-    return [InvalidSetting(f"{name}_file", "is given by the environment too", "leave one out")]
+    return [InvalidSetting(f"{name}_file", "is also set by the environment", "leave one out")]
 
 
 def needed(settings: Settings, name: str, why: str) -> list[InvalidSetting]:

@@ -63,7 +63,7 @@ class Released(Protocol):
 
 def _tables(given: object) -> object:
     if not isinstance(given, list | tuple):
-        raise InvalidSetting("tier", "is no list of tables", "write [[policy.tier]]")
+        raise InvalidSetting("tier", "is not a list of tables", "write [[policy.tier]]")
     return given
 
 

@@ -29,6 +29,11 @@ class Http(Settings):
     key_file: FilePath | None = setting(
         "The private key of `cert_file`.", '"server-key.pem"', default=None
     )
+    explorer_file: FilePath | None = setting(
+        "A page of `meteragent explore`, to be shown at `/explorer` beside the status page.",
+        '"explorer.html"',
+        default=None,
+    )
     username: Text | None = setting(
         "Who may read, where not everybody may.", '"prometheus"', default=None
     )

@@ -31,7 +31,7 @@ def zone(name: str) -> Zone:
     """What its clocks show in the `YEARS`. InvalidSetting: there is none of this name."""
     if name not in names():
         raise InvalidSetting(
-            "timezone", "is no known time zone", 'write for example "Europe/Paris"'
+            "timezone", "is not a known time zone", 'write for example "Europe/Paris"'
         )
     with files(_PACKAGE).joinpath("zoneinfo", *name.split("/")).open("rb") as data:
         clocks = ZoneInfo.from_file(data, name)

@@ -51,7 +51,7 @@ def of_films(once: Mapping[str, float]) -> Iterator[str]:
     """
     if once.get(TV.name, 0) > TOLD:
         yield (
-            "A TV programme of an hour is hidden badly: the best attacker is right in up to "
+            "An hour of television is poorly hidden: the best attacker is right in up to "
             f"{share_text(once[TV.name])} of cases. Take a smaller epsilon or longer windows if "
             "films are to be hidden."
         )
@@ -118,7 +118,7 @@ def of_joint(policy: Policy) -> Iterator[str]:
     if policy.noise != JOINT:
         return
     if len(policy.questions) == 1:
-        yield "Joint noise is for several queries: with one, it is no less than independent noise."
+        yield "Joint noise is for several queries: for one, it is no better than independent noise."
     elif loads := told_better(policy):
         yield (
             f"Joint noise tells more of some loads ({listed(loads)}) than independent noise with "
@@ -139,7 +139,8 @@ def of_spending(spending: Spending, policy: Policy) -> Iterator[str]:
             "epsilon or longer windows."
         )
     else:
-        yield f"{spending.windows - spending.released:,} of {spending.windows:,} windows miss out."
+        withheld = spending.windows - spending.released
+        yield f"{withheld:,} of {spending.windows:,} windows will be withheld."
 
 
 def of_unevenness(held: Counter[int]) -> Iterator[str]:

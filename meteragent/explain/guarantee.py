@@ -175,8 +175,8 @@ class Guarantee:
                 at_most(float(tier.epsilon(loss))) for loss in (tier.window, tier.horizon)
             )
             yield (
-                f"Who has only the noisier copies of {tier.name} improves the odds {one} from one "
-                f"release, and {all_of_them} from all of them of {span} as above."
+                f"Someone with only the noisier copies of {tier.name} improves the odds {one} from "
+                f"one release, and {all_of_them} from all of them of {span} as above."
             )
         if self.tiers:
             yield (

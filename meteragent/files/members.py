@@ -70,7 +70,7 @@ def _table(path: Path, taken: "Callable[[csv.DictReader[str]], Taken]") -> Taken
     except UnicodeDecodeError:
         raise FileRefused(str(path), "is not UTF-8 text", "save it as UTF-8") from None
     except csv.Error:
-        raise FileRefused(str(path), "is no table of CSV", "compare its quotes") from None
+        raise FileRefused(str(path), "is not a CSV table", "compare its quotes") from None
 
 
 def _numbered(rows: "csv.DictReader[str]") -> Iterator[tuple[int, Row]]:

@@ -68,7 +68,7 @@ class File:
 
     def _accept(self, status: os.stat_result, length: int | None) -> int:
         if not stat.S_ISREG(status.st_mode):
-            raise FileRefused(str(self.path), "is no regular file", "leave out -o and pipe")
+            raise FileRefused(str(self.path), "is not a regular file", "leave out -o and pipe")
         if length is None and status.st_size:
             raise FileRefused(
                 str(self.path),

@@ -37,7 +37,7 @@ class Columns:
             return next((d for d in _DELIMITERS if d in first_line), ",")
         delimiter = _NAMED.get(self.delimiter, self.delimiter)
         if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-            raise InvalidSetting("--delimiter", "is no delimiter", 'write "," or "tab"')
+            raise InvalidSetting("--delimiter", "is not a delimiter", 'write "," or "tab"')
         return delimiter
 
 
@@ -56,7 +56,9 @@ class Finder:
             return int(name) - 1
         if not self.names:
             raise InvalidSetting(
-                option, "is no number, but the table has no header", "write 1 for the first column"
+                option,
+                "is not a number, but the table has no header",
+                "write 1 for the first column",
             )
         other = "; or --meter, if there is one" if option == "--meter-column" else ""
         raise InputDamaged(

@@ -62,7 +62,7 @@ class Table:
         if self.constant is None:
             self.meter = find("--meter-column", columns.meter)
         elif not _is_meter(self.constant):
-            raise InvalidSetting("--meter", "is no meter id", 'write for example "home-1"')
+            raise InvalidSetting("--meter", "is not a meter id", 'write for example "home-1"')
         else:
             self.meter = -1
         self.time = [find("--time-column", name) for name in columns.time]

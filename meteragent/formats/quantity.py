@@ -129,7 +129,7 @@ class Quantity:
             known = f"write one of {', '.join(_OF_KIND[kind][MEASURED.get(unit, 'power')])}"
             other = next((k for k in ("power", "energy") if unit in UNITS[k]), None)
             instead = f'write kind = "{other}", or {known[6:]} here' if other else known
-            raise InvalidSetting("unit", f"is no unit of {_NAMES[kind]}", instead)
+            raise InvalidSetting("unit", f"is not a unit of {_NAMES[kind]}", instead)
         self.kind, self.unit = kind, unit
         self.measured = MEASURED[unit]
         self.ratio = UNITS[kind][unit]

@@ -49,7 +49,7 @@ def zone_of(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise InvalidSetting(
-            "timezone", "is no known time zone", 'write for example "Europe/Paris"'
+            "timezone", "is not a known time zone", 'write for example "Europe/Paris"'
         ) from None
 
 
@@ -66,7 +66,7 @@ class TimeFormat:
         if form not in {"auto", "iso", *_SECONDS} and "%" not in form:
             raise InvalidSetting(
                 "time_format",
-                "is no format of times",
+                "is not a time format",
                 'write auto, iso, unix, unix_ms or a pattern such as "%d/%m/%Y %H:%M:%S"',
             )
         self.form = form

@@ -49,7 +49,7 @@ class Pattern:
         unfit = any(map(_UNFIT.search, plain)) or levels.count(METER) > 1
         if unfit or not text or len(text) > LONGEST:
             raise InvalidSetting(
-                "", "is no topic to read", 'write for example "tele/{meter}/SENSOR"'
+                "", "is not a topic to read", 'write for example "tele/{meter}/SENSOR"'
             )
         return cls(levels)
 
@@ -99,7 +99,7 @@ class Template:
         """As it is written. InvalidSetting: it is none, and its field is empty."""
         if not text or len(text) > LONGEST or _UNFIT.search(_filled(text, "m", "p")):
             instead = 'write for example "meteragent/{policy}/{meter}"'
-            raise InvalidSetting("", "is no topic to write to", instead)
+            raise InvalidSetting("", "is not a topic to write to", instead)
         return cls(text)
 
     def topic(self, meter: str, policy: str) -> str:

@@ -71,7 +71,7 @@ class Agent(Instance):
 
     @property
     def stood_still(self) -> float:
-        """For how many seconds the loop, the brokers or a commit have let wait for them."""
+        """For how many seconds the loop, the brokers or a commit have made no progress."""
         if self.group is not None:
             self._progressed = max(self._progressed, self.group.progressed)
         return super().stood_still

@@ -51,7 +51,7 @@ class Where:
 
     def __post_init__(self) -> None:
         if self.time_format not in {None, "iso", *_SECONDS} and "%" not in str(self.time_format):
-            problem, instead = "is no format of times", 'write iso, unix, unix_ms or "%d/%m/%Y …"'
+            problem, instead = "is not a time format", 'write iso, unix, unix_ms or "%d/%m/%Y …"'
             raise InvalidSetting("time_format", problem, instead)
         zone(self.timezone)
 

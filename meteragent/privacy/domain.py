@@ -174,7 +174,7 @@ def _refuse_crooked_levels(span: Decimal, width: Decimal, fine: Decimal, unit: s
         )
         raise InvalidSetting("resolution", f"{problem} the readings do", instead)
     if width % fine:
-        problem = f"is no whole part of the step of {width} {unit}"
+        problem = f"does not divide the step of {width} {unit}"
         raise InvalidSetting("resolution", problem, instead)
     if span / fine > MOST_LEVELS:
         name = "step" if fine == width else "resolution"

@@ -83,7 +83,7 @@ class NoiseKey:
         if len(set(key.secret)) < LEAST_DIFFERENT:
             raise KeyRefused(
                 source,
-                "is plainly not random, so that it could be guessed and all noise taken away",
+                "is clearly not random: it could be guessed, and all noise removed",
                 "make one with `meteragent key create`",
             )
         return key

@@ -173,7 +173,7 @@ class Processes:
         if code in {0, -signal.SIGTERM}:
             return
         by, left = _how(code)
-        _log.error("process did not end well", process=place.number, signal=by, code=left)
+        _log.error("process ended badly", process=place.number, signal=by, code=left)
         self._code = self._code or (code if code > 0 else self._means.killed)
 
     async def _wait(self, place: Post, code: int, seconds: float) -> None:

@@ -11,7 +11,7 @@ decided     steps of a pipeline -> events
 metrics     events -> counters, log lines
 remarks     errors of Kafka's clients, in words of ours
 log, trace  lines that hold no reading
-http_message, web, status    the page for people, and how it is served
+http_message, web, fixed, status    the page for people, and how it is served
 kept_counts, families, whole    several processes, counted and shown as one
 notify      the service manager is told that there is progress
 """

@@ -85,7 +85,7 @@ class Present:
         yield key
         yield _one(
             "standstill_seconds",
-            "For how long the loop, the brokers or a due commit have let wait for them.",
+            "For how long the loop, the brokers or a due commit have made no progress.",
             agent.stood_still,
         )
         yield from self._clocks()
@@ -122,12 +122,12 @@ class Present:
         lag = "Records after the last one taken in."
         yield from (clock, done, _each("partition_lag_records", lag, self._agent.lags()))
         yield from self._blocked()
-        waited = "For how long no record has been taken in, as the schema of one is awaited."
+        waited = "For how long the partition has waited for the schema of its next record."
         yield _each("partition_schema_wait_seconds", waited, self._agent.awaited())
 
     def _blocked(self) -> Iterator[Metric]:
         held = "Records behind a transaction upstream that has not ended."
-        stood = "For how long no record before them has been left to read."
+        stood = "For how long that transaction has held readings back."
         blocked = self._agent.blocked().items()
         yield _each("partition_blocked_records", held, {p: its[0] for p, its in blocked})
         yield _each("partition_blocked_seconds", stood, {p: its[1] for p, its in blocked})
@@ -139,7 +139,7 @@ class Present:
                 ("meters", "Meters known."),
                 ("meters_exhausted", "Meters with no budget left for their next window."),
                 ("meters_low_budget", "Meters with a tenth of their budget or less."),
-                ("meter_memory_bytes", "What a meter takes in arrays."),
+                ("meter_memory_bytes", "Memory of one meter."),
                 (
                     "windows_open",
                     "Windows not yet decided that hold readings, where presence is public.",
@@ -152,7 +152,7 @@ class Present:
         }
         remaining = GaugeHistogramMetricFamily(
             "meteragent_budget_remaining_ratio",
-            "Meters by the share of their budget that their next window finds.",
+            "Meters by the share of their budget that is left for their next window.",
             labels=["policy"],
         )
         standings = self._fleet.standings()
@@ -240,10 +240,14 @@ _PER_POLICY: tuple[tuple[str, str, Callable[[Guarantee], float]], ...] = (
         "The most that the releases of any stretch lose that is as long as the horizon.",
         lambda g: float(g.epsilon(g.any_horizon)),
     ),
-    ("policy_horizon_seconds", "What the budget is for.", lambda g: g.policy.horizon / _SECOND),
+    (
+        "policy_horizon_seconds",
+        "The length of the horizon that the budget covers.",
+        lambda g: g.policy.horizon / _SECOND,
+    ),
     (
         "policy_pace_seconds",
-        "For how long nothing may be decided though all is well: the distance of windows, or idle.",
+        "The longest normal pause between decisions: from one window to the next, or idle.",
         lambda g: max(g.policy.windows.ahead(1), g.policy.idle) / _SECOND,
     ),
     (

@@ -239,7 +239,7 @@ def _catch_strays() -> None:
     """Exceptions that nobody catches would be printed with their texts."""
 
     def say(error: BaseException | None) -> None:
-        structlog.get_logger().error("exception that nobody caught", exc_info=error)
+        structlog.get_logger().error("uncaught exception", exc_info=error)
 
     def hook(_: type[BaseException], error: BaseException, __: TracebackType | None) -> None:
         say(error)

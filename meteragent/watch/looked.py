@@ -15,11 +15,11 @@ class GatewayDisk:
         """As it is now."""
         yield GaugeMetricFamily(
             "meteragent_gateway_journal_bytes",
-            "What the journal of readings takes that open windows need.",
+            "Size of the journal of readings that open windows need.",
             value=self._journal_bytes(),
         )
         yield GaugeMetricFamily(
             "meteragent_gateway_unsent_messages",
-            "Releases that are paid for, and that its broker does not have yet.",
+            "Releases that are charged, and that the broker does not have yet.",
             value=self._unsent(),
         )

@@ -115,7 +115,7 @@ class Monitor:
                 self.series.memberships.labels(outcome).set(count)
         else:
             self.series.sessions_lost.inc()
-            _log.error("the broker has kept nothing while we were away: readings may be lost")
+            _log.error("the broker kept nothing while the gateway was away: readings may be lost")
 
     def _batch(self, event: e.BatchTaken) -> None:
         self.series.records.inc(event.records)
@@ -138,7 +138,7 @@ class Monitor:
             self._in_time += event.accepted
         if self._late and now >= self._late_due:
             if self._late > self._in_time:
-                _log.warning("most readings came late: is delay to be set?", readings=self._late)
+                _log.warning("most readings came late: should delay be set?", readings=self._late)
             else:
                 _log.warning("readings came late", readings=self._late)
             self._late, self._in_time, self._late_due = 0, 0, now + HOUR
@@ -169,7 +169,7 @@ class Monitor:
         self._outlived += event.outlived
         if self._outlived and (now := self._wall()) >= self._outlived_due:
             _log.warning(
-                "releases are deleted at once: is retention.ms of the output to be raised?",
+                "releases are deleted at once: should retention.ms of the output be raised?",
                 partition=event.partition,
                 releases=self._outlived,
             )
@@ -265,9 +265,13 @@ class Monitor:
     def _awaited(self, event: e.SchemasAwaited) -> None:
         partition, error, retry_in = event.partition, event.error, event.retry_in
         if retry_in:
-            _log.error("schema awaited", partition=partition, exc_info=error, retry_in=retry_in)
+            _log.error(
+                "waiting for a schema", partition=partition, exc_info=error, retry_in=retry_in
+            )
         else:
-            _log.error("records rejected for want of a schema", partition=partition, exc_info=error)
+            _log.error(
+                "records rejected: their schema is unknown", partition=partition, exc_info=error
+            )
 
     def _pipelines(self) -> Mapping[int, Pipeline]:
         return self._agent.pipelines() if self._agent else {}

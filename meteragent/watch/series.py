@@ -153,7 +153,9 @@ class Series:
             "them at once.",
         )
         self.durations = self._histogram(
-            "transaction_duration_seconds", "From handing over to commit.", _TRANSACTIONS
+            "transaction_duration_seconds",
+            "From sending the records to their commit.",
+            _TRANSACTIONS,
         )
         self.delays = self._histogram(
             "release_delay_seconds",
@@ -168,7 +170,7 @@ class Series:
         )
 
     def _lives(self) -> None:
-        self.rebalances = self._counter("rebalances", "How often partitions were dealt out.")
+        self.rebalances = self._counter("rebalances", "How often partitions were reassigned.")
         self.restores = self._histogram(
             "restore_duration_seconds", "Reading accounts and position back.", _RESTORES
         )

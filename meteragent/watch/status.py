@@ -5,18 +5,16 @@
     /readyz        200 while every partition of ours runs
     /              the page
     /status.json   what the page shows
+    /explorer      what other settings would tell, where http.explorer_file names it
 
 All of it is on the untrusted side: names of the configuration, counts and times.
 """
 
-import hashlib
 import json
 import math
 import time
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from importlib.resources import files
 from typing import Any, NamedTuple, Protocol
 
 from meteragent import __version__
@@ -31,6 +29,7 @@ from meteragent.stream.partition import State
 from meteragent.stream.pipeline import DAWN
 from meteragent.watch.balances import NOBODY
 from meteragent.watch.families import plain
+from meteragent.watch.fixed import fixed
 from meteragent.watch.gauges import TENTHS, exhaustion
 from meteragent.watch.http_message import Request, Response, packed
 from meteragent.watch.metrics import Monitor
@@ -40,7 +39,6 @@ from meteragent.watch.web import Page
 
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
-HTML = "text/html; charset=utf-8"
 
 Document = dict[str, Any]
 
@@ -55,10 +53,10 @@ class Phrases(NamedTuple):
 
 
 OF_KAFKA = Phrases(
-    "brokers or a commit let wait", "", "Not ready: waiting for Kafka or the consumer group."
+    "the brokers or a commit are stuck", "", "Not ready: waiting for Kafka or the consumer group."
 )
 OF_GATEWAYS = Phrases(
-    "the broker or the disk lets wait",
+    "the broker or the disk is stuck",
     "Running: the broker answers.",
     "Not ready: waiting for the broker, or reading back the journal.",
 )
@@ -90,12 +88,13 @@ class Status:
         self._agent = agent
         self._wall = wall
         self._begun = wall()
-        self._page = page()
+        self.fixed = fixed(config.http)
+        """What is the same for as long as the agent runs."""
 
     def pages(self) -> dict[str, Page]:
         """By their paths."""
         return {
-            "/": Page(lambda asked: packed(self._page, asked)),
+            **self.fixed,
             "/status.json": Page(self._json),
             "/metrics": Page(self._metrics),
             **probes(self._agent),
@@ -160,11 +159,11 @@ class Status:
             waited = f"for more than {self._deadline:.0f} s"
             return _said("stalled", f"No progress {waited}: {self._phrases.stalled}.")
         if agent.ready:
-            nothing = "Waiting: the group gave no partition to this instance."
+            nothing = "Waiting: this instance has been given no partition."
             running = self._phrases.running or (f"Running: {share}." if states else nothing)
             return _said("running", running)
         if any(seconds > 1 for seconds in agent.awaited().values()):
-            return _said("awaiting", "Not ready: the registry does not tell a schema.")
+            return _said("awaiting", "Not ready: waiting for a schema from the registry.")
         if steady == len(states) and not agent.clocks.trusted:
             problem = _of_clocks(agent.clocks)
             return _said("untimely", f"Not ready: {problem}; only readings close windows.")
@@ -250,26 +249,6 @@ def _of_clocks(clocks: Clocks) -> str:
         way = "ahead of" if clocks.ahead > 0 else "behind"
         return f"this machine's clock is {abs(clocks.ahead):,.0f} s {way} the brokers'"
     return f"the brokers' time has not been learned for {clocks.age:,.0f} s"
-
-
-def page() -> Response:
-    """The page, its style and its script in one: nothing else is fetched, nor may it be."""
-    here = files("meteragent") / "watch" / "page"
-    html, style, script = (
-        (here / name).read_text(encoding="utf-8")
-        for name in ("index.html", "style.css", "script.js")
-    )
-    body = html.replace("/* style.css */", style).replace("/* script.js */", script)
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'"
-    )
-    return Response(body.encode(), HTML, headers={"Content-Security-Policy": policy})
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 class Probed(Protocol):

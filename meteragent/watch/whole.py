@@ -13,7 +13,7 @@ from meteragent.watch.families import FamiliesTold, Whole
 from meteragent.watch.http_message import Request, Response, packed
 from meteragent.watch.series import exposed
 from meteragent.watch.shown import of_ended, of_several
-from meteragent.watch.status import Document, Status, as_json, page, probes
+from meteragent.watch.status import Document, Status, as_json, probes
 from meteragent.watch.watched import Clocks
 from meteragent.watch.web import Page
 
@@ -77,12 +77,11 @@ class AsOne:
     def __init__(self, nobody: Status, parts: Several, own: CollectorRegistry) -> None:
         """`nobody`: how it would be without any; `own`: the series of what looks after them."""
         self._nobody, self._parts, self._own = nobody, parts, own
-        self._page = page()
 
     def pages(self) -> dict[str, Page]:
         """By their paths."""
         return {
-            "/": Page(lambda asked: packed(self._page, asked)),
+            **self._nobody.fixed,
             "/status.json": Page(lambda asked: as_json(self.document(), asked)),
             "/metrics": Page(self._metrics),
             **probes(self._parts),

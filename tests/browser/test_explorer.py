@@ -13,8 +13,9 @@ from meteragent.commands.explore import page
 from meteragent.commands.explored import explored
 from meteragent.config.nearby import Nearby
 from meteragent.config.policy import PolicySettings
+from meteragent.config.watch import Http
 from tests.browser.chromium import Tab, chromium
-from tests.browser.test_page import AXE, DESKTOP, PHONE
+from tests.browser.test_page import AXE, DESKTOP, PHONE, busy, of, showing
 from tests.commands.explorers import HOMES, expected, few
 
 if TYPE_CHECKING:
@@ -112,6 +113,31 @@ def test_it_is_quiet_needs_no_network_and_is_open_to_everybody(
             cells = "[...document.querySelectorAll('td, th')]"
             assert await tab.evaluate(f"{cells}.every(e => e.scrollWidth <= e.clientWidth)")
             assert tab.complaints == []
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_status_page_leads_to_it_and_it_works_there(
+    written: Path, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    """Under the policy of the server as well as under its own; from one origin, all of it."""
+    stage = busy()
+    stage.settings = stage.settings.model_copy(update={"http": Http(explorer_file=written)})
+
+    async def scenario() -> None:
+        async with showing(of(stage), tmp_path / "profile", size) as (tab, address, _):
+            await tab.evaluate("document.querySelector('footer a[href=explorer]').click()")
+            await tab.until(
+                "location.pathname === '/explorer' && document.readyState === 'complete'"
+            )
+            before = json.loads(await tab.evaluate(READ))
+            await slid(tab, "window", 0)
+            assert json.loads(await tab.evaluate(READ))["answers"] != before["answers"]
+            assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            assert await tab.evaluate("getComputedStyle(document.body).maxWidth") != "none"
+            assert tab.complaints == []
+            assert {url.rpartition("/")[0] for url in tab.requests} == {address}
 
     asyncio.run(scenario())
 

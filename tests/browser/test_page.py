@@ -157,7 +157,7 @@ def test_what_is_late_shares_a_slot_or_is_silent_is_said(tmp_path: Path) -> None
             }
             assert re.match(r"\d+ readings came late within the last hour, after", said["late"])
             assert re.match(r"\d+ readings shared a slot with another one", said["shared"])
-            assert said["silent"] == "Nothing has come in for 21 min."
+            assert said["silent"] == "No reading has arrived for 21 min."
             about = "[...document.querySelectorAll('.policy .about')].map(e => e.innerText)"
             first, second = await tab.evaluate(about)
             assert first == "Preset tv-content. Each meter has one account for this and minutes."

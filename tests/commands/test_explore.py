@@ -11,11 +11,12 @@ import pytest
 
 from meteragent.cli import main
 from meteragent.commands.exit_codes import Exit
-from meteragent.commands.explore import MARK, page
+from meteragent.commands.explore import page
 from meteragent.commands.explored import DRAWS
 from meteragent.config.nearby import Nearby
 from meteragent.config.policy import PolicySettings
 from meteragent.explain import day
+from meteragent.watch.fixed import MARK
 from tests.commands.explorers import expected, few
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def test_nothing_but_an_explorer_is_overwritten(
     page.write_text("my own")
     assert main(["explore", "-o", str(page)]) == Exit.FILE
     assert page.read_text() == "my own"
-    assert "is there already, and no explorer" in capsys.readouterr().err
+    assert "already exists, and is not an explorer" in capsys.readouterr().err
 
 
 def test_a_policy_that_is_none_is_refused(

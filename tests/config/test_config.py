@@ -261,7 +261,7 @@ def test_a_malformed_key_in_the_environment_is_refused_and_not_shown(directory: 
 
 def test_a_key_that_is_not_random_is_refused_wherever_it_comes_from(directory: Path) -> None:
     config = read(directory, POLICY, METERAGENT__AGENT__KEY="0" * 64)
-    with pytest.raises(KeyRefused, match="METERAGENT__AGENT__KEY: is plainly not random"):
+    with pytest.raises(KeyRefused, match="METERAGENT__AGENT__KEY: is clearly not random"):
         config.agent.noise_key()
 
 
@@ -348,7 +348,7 @@ SECURITY = "[kafka.security]\n"
     [
         ("", "policy: is missing; write [[policy]], or [[group]]"),
         ("policy = []", "policy: is missing; write [[policy]], or [[group]]"),
-        ("policy = 3", "policy: is no list of tables; write [[policy]]"),
+        ("policy = 3", "policy: is not a list of tables; write [[policy]]"),
         ("policy = [3]", "policy[0]: is not a table; write for example [[policy]]"),
         ("agent = 3\n" + POLICY, "agent: is not a table; write for example [agent]"),
         ("kafka = 3\n" + POLICY, "kafka: is not a table; write for example [kafka]"),
@@ -529,7 +529,7 @@ def test_a_setting_that_is_fine_as_it_was_told_to_be_written(directory: Path) ->
 def test_a_secret_given_twice_is_refused(directory: Path) -> None:
     text = '[agent]\nkey_file = "x"\n' + POLICY
     [refusal] = refusals(directory, text, METERAGENT__AGENT__KEY=MARKER)
-    assert refusal == "agent.key_file: is given by the environment too; leave one out"
+    assert refusal == "agent.key_file: is also set by the environment; leave one out"
 
 
 def test_all_problems_are_told_at_once(directory: Path) -> None:

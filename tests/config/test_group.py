@@ -98,7 +98,7 @@ def test_a_preset_is_all_that_a_group_needs(name: str, windows: int) -> None:
 
 def test_presets_of_groups_are_not_for_meters() -> None:
     [problem] = refused(policy=[{"name": "homes", "preset": "feeder"}])
-    assert problem.startswith("policy[0].preset: is no preset; write one of")
+    assert problem.startswith("policy[0].preset: is not a preset; write one of")
     assert "feeder" not in problem
 
 
@@ -172,7 +172,7 @@ def test_what_says_that_it_is_a_group_changes_its_noise() -> None:
         ),
         (
             {"preset": "presence"},
-            'group[0].preset: is no preset; write one of "feeder", "feeder-15m"',
+            'group[0].preset: is not a preset; write one of "feeder", "feeder-15m"',
         ),
         ({"min_coverage": "0.5"}, "group[0].min_coverage: is not for groups; leave it out"),
         ({"presence": "public"}, 'group[0].presence: is not one of them; write one of "private"'),
@@ -199,7 +199,7 @@ def test_what_makes_no_sense_is_refused(change: dict[str, Any], problem: str) ->
 def test_there_is_something_to_release() -> None:
     assert refused() == ["policy: is missing; write [[policy]], or [[group]]"]
     [problem] = refused(group="feeder", policy=[HOME | {"budget": "24"}])
-    assert problem.startswith("group: is no list of tables")
+    assert problem.startswith("group: is not a list of tables")
 
 
 def test_groups_beside_policies_want_a_budget_that_reserves_for_them() -> None:

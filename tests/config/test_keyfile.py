@@ -134,7 +134,7 @@ def test_a_malformed_key_is_refused_and_not_shown(path: Path, text: str) -> None
 @pytest.mark.parametrize("text", ["00" * 32, "ff" * 32, "deadbeef" * 8, "0123456789abcd" * 5])
 def test_a_key_that_is_plainly_not_random_is_refused(path: Path, text: str) -> None:
     refused = refusal(written(path, text[:64]))
-    assert refused.problem.startswith("is plainly not random")
+    assert refused.problem.startswith("is clearly not random")
     assert "meteragent key create" in refused.instead
 
 

@@ -132,7 +132,7 @@ def test_another_name_is_refused_and_nothing_else(tmp_path: Path) -> None:
     with pytest.raises(ConfigRefused) as refused:
         load(tmp_path / "agent.toml", {})
     [problem] = refused.value.problems
-    assert (problem.field, problem.problem) == ("policy[0].preset", "is no preset")
+    assert (problem.field, problem.problem) == ("policy[0].preset", "is not a preset")
     assert problem.instead == 'write one of "tv-content", "appliances", "presence", "bill"'
 
 

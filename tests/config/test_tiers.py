@@ -73,7 +73,7 @@ def test_groups_have_tiers() -> None:
         ([RESEARCH, PUBLIC | {"name": "research"}], "tier[1].name: is that of tier[0] too"),
         ([RESEARCH | {"topic": "x"}], "tier[0].topic: is no setting"),
         ([{"name": "research"}], "tier[0].epsilon: is missing"),
-        (RESEARCH, "tier: is no list of tables"),
+        (RESEARCH, "tier: is not a list of tables"),
         ([RESEARCH | {"output": "meter.sanitized"}], "tier[0].output: is the topic of another"),
         ([RESEARCH | {"output": "meter.ledger"}], "tier[0].output: is the topic of another"),
         (

@@ -89,7 +89,10 @@ def test_other_bounds_are_another_policy(tmp_path: Path) -> None:
     ("settings", "refusal"),
     [
         ({"window": '"day"', "timezone": ""}, "timezone: is missing; write for"),
-        ({"window": '"day"', "timezone": '"Paris"'}, "timezone: is no known time zone; write for"),
+        (
+            {"window": '"day"', "timezone": '"Paris"'},
+            "timezone: is not a known time zone; write for",
+        ),
         ({"window": '"1d"'}, "timezone: is of days, weeks and months; leave it out"),
         ({"window": '"day"', "hop": '"6h"'}, "hop: is not for a day, behind which comes"),
         ({"window": '"Day"'}, "window: is not a duration; write for"),

@@ -41,22 +41,12 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(target), anchor
 
 
-def test_the_figures_are_the_measured_ones() -> None:
+def test_the_machine_and_the_commands_are_named() -> None:
+    """The figures themselves: `tests/docs/measured.toml`."""
     text = " ".join(GUIDE.read_text().split())
-    memory, pause, restore = (MEASURED[what] for what in ("memory", "pause", "restore"))
-    rates = MEASURED["rates"]
     machine, _, rest = MEASURED["machine"].partition(", 2 cores")
     assert machine in text
     assert rest.rpartition(", ")[2] in text
-    for figure in (
-        f"{memory['bytes_per_meter']:.0f} bytes",
-        f"{pause['longest_seconds']:.2f} s",
-        f"{restore['seconds']:.0f} s, {restore['seconds'] / restore['bare_seconds']:.1f} times",
-        f"{rates['readings_per_cpu_second']:,}",
-        f"{rates['resident_megabytes']} MB",
-        f"{rates['seconds_until_back']} s",
-    ):
-        assert f"| {figure}" in text
     for command in MEASURED["commands"]:
         assert command.removesuffix(" --json FILE") in text
 

@@ -65,9 +65,7 @@ def metrics() -> str:
             [
                 _INTRODUCTION,
                 _table("Counted as it happens", [m for m in counted if m.name not in names]),
-                _table(
-                    "GatewayDisk at when asked", [*present.collect(), *SumsAtWork(dict).collect()]
-                ),
+                _table("Looked at when asked", [*present.collect(), *SumsAtWork(dict).collect()]),
                 _table("Of a gateway alone", GatewayDisk(lambda: 0, lambda: 0).collect()),
                 _table("Where an instance is several processes", processes),
                 _table("Of the configuration", constants),

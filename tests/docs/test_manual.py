@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deploy.manual.gather import ROOT, gather, linked, pages, without_folders
+from deploy.prometheus.rules import ALERTS
+from meteragent.watch.fixed import MARK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +48,13 @@ def test_lists_stand_apart_from_the_line_before_them() -> None:
         assert re.findall(r"^(?![-\s]|\d+\. ).+\n(?:- |1\. ).*", text, re.MULTILINE) == [], name
 
 
+def test_alerts_that_pages_name_are_there() -> None:
+    there = {alert.name for alert in ALERTS}
+    for name in {*pages()} - {"CHANGELOG.md"}:
+        named = {*re.findall(r"`(MeterAgent\w+)`", (ROOT / name).read_text("utf-8"))}
+        assert named <= there, name
+
+
 @pytest.mark.slow
 def test_the_site_is_built_and_a_link_to_nowhere_is_not() -> None:
     built = subprocess.run(  # noqa: S603 - our own command
@@ -61,7 +70,9 @@ def test_the_site_is_built_and_a_link_to_nowhere_is_not() -> None:
     for name in pages():
         if not name.endswith("README.md"):
             assert (site / name).with_suffix(".html").exists()
-    for page in site.rglob("*.html"):
+    assert 'href="explorer.html"' in (site / "index.html").read_text("utf-8").replace("'", '"')
+    assert MARK in (site / "explorer.html").read_text("utf-8")[:200]
+    for page in {*site.rglob("*.html")} - {site / "explorer.html"}:
         text = page.read_text("utf-8")
         fetched = [*re.findall(r"<(?:script|img|iframe|source)[^>]* src=\"?([^\" >]+)", text)]
         fetched += re.findall(r"<link[^>]* href=\"([^\"]+)\"[^>]*stylesheet", text)

@@ -1,133 +1,110 @@
 """Every number that the pages state was measured, and is that of the results; or it is given.
 
-What stands in code, links and commands is not read: other tests type and check it.
+If not: `measured.toml` says where numbers come from, or `python -m simulations.keep` keeps them.
 """
 
 import json
-import re
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from deploy.manual.gather import pages as manual
+from simulations import keep
 from simulations.report.page import NOTE
 from simulations.report.words import CHAPTERS, GLOSSARY
+from tests.docs import numbers
+from tests.docs.numbers import RESULTS, Page, pages
 
-ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "simulations" / "results"
-NUMBER = re.compile(r"(?<![\w.,/:-])\d[\d,]*\d(?:\.\d+)?|(?<![\w.,/:-])\d(?:\.\d+)?")
-
-
-def numbers(text: str) -> set[str]:
-    """Of prose and tables."""
-    text = re.sub(r"```.*?```|`[^`]*`|https?://\S+", "", text, flags=re.DOTALL)
-    return set(NUMBER.findall(re.sub(r"\]\([^)]*\)", "]", text)))
+PAGES = pages()
+DRAWN = ("deploy/reference/", "deploy/supply/", "simulations/results/")
+"""Pages that commands write: other tests hold them to the byte against code and results."""
 
 
-def found(name: str, folder: Path = RESULTS) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((folder / f"{name}.json").read_text("utf-8"))
-    results: dict[str, Any] = document.get("results", document)
-    return results
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_quotes_results_as_they_are(name: str) -> None:
+    text = PAGES[name].text
+    assert [quote for quote in PAGES[name].quotes() if quote not in text] == []
 
 
-def percent(share: float, places: int = 1) -> str:
-    return f"{100 * share:.{places}f}"
+@pytest.mark.parametrize("name", PAGES)
+def test_every_number_of_a_page_was_measured_or_is_given(name: str) -> None:
+    assert PAGES[name].loose() == {}
+    assert PAGES[name].unused() == set(), "given, and not on the page"
 
 
-def of_readme() -> Iterable[str]:
-    """The demo's caption, the five minutes of one film, and a day's error."""
-    demo = found("demo", ROOT / "deploy")
-    for seen in (demo["by_readings"], demo["by_releases"]):
-        yield from (str(seen["hits"]), str(seen["of"]))
-    yield from (percent(demo["by_releases"][end]) for end in ("share", "low", "high"))
-    yield from (str(demo["films"]), percent(demo["guessing"]))
-    chosen = found("choose-tv-content")
-    film = chosen["verdicts"][0]
-    yield from (percent(film["success"], 2), str(film["cases"]))
-    yield chosen["chosen"]["evidence"]["error"].removesuffix("W")
-    yield "100"  # from readings of two seconds: `test_results` holds it against `tv.json`
+def test_every_page_of_the_manual_is_read() -> None:
+    assert {page for page in manual() if not page.startswith(DRAWN)} == {*PAGES}
 
 
-def of_promise() -> Iterable[str]:
-    """All contests of the tables, what noise costs, and streets."""
-    for hide in ("tv-content", "appliances", "presence"):
-        chosen = found(f"choose-{hide}")
-        places = 2 if hide == "tv-content" else 1
-        for verdict in (*chosen["verdicts"], *chosen["habits"]):
-            yield from (percent(verdict["success"], places), percent(verdict["chance"], places))
-            yield from (percent(verdict["chance"], 0), str(verdict["cases"]))
-        yield chosen["chosen"]["evidence"]["error"].removesuffix("W")
-        yield from (f"{point['noise_watts'] or 0:,}" for point in chosen["points"])
-        yield percent(chosen["month_error"], 2)
-        yield from (percent(one["worst"]["success"], 0) for one in chosen["bills"])
-        yield from (percent(one["worst"]["success"]) for one in chosen["bills"])
-        yield f"{found('utility')['energy'][f'preset {hide}']['homes_for_1_percent']:,}"
-    told = found("choose-bill")
-    yield from (percent(one["success"]) for one in (*told["verdicts"], *told["habits"]))
-    yield "100"
+def test_what_a_page_says_of_speed_is_kept_or_known_to_lack() -> None:
+    """If not: COMMAND | python -m simulations.keep …, and take it off the list in measured.toml."""
+    for page in PAGES.values():
+        if page.not_kept is not None:
+            assert page.commands() - {*numbers.kept()} == {*page.not_kept}
 
 
-def of_feeder() -> Iterable[str]:
-    """A quarter hour of a thousand homes, by both ways; and what the presets of feeders tell."""
-    for name in ("feeder", "feeder-15m"):
-        told = found(f"choose-{name}")
-        kettle = told["verdicts"][0]
-        yield from (percent(kettle["success"], 0), percent(kettle["chance"], 0))
-        error = told["chosen"]["evidence"]["error"].removesuffix("W")
-        yield f"{int(error) / 1000:.1f}"
-        for homes, share in told["off_by_homes"].items():
-            yield from (f"{int(homes):,}", percent(share), percent(share, 0))
-    for sizes in found("feeder")["promises"].values():
-        for size, one in sizes.items():
-            yield f"{int(size):,}"
-            yield from (percent(way["mean_off"]) for way in one["quarter_hour"].values())
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(numbers, "ROOT", tmp_path)
+    return tmp_path / "page.md"
 
 
-GIVEN = {
-    "README.md": {
-        **dict.fromkeys(("3.11", "17"), "versions that it needs"),
-        "0.1": "its own former version",
-        "95": "the confidence of an interval",
-        "2": "seconds between readings",
-    },
-    "promise.md": {
-        **dict.fromkeys(("25", "2", "26"), "an example of a radius and a grid"),
-        **dict.fromkeys(("28", "30", "7"), "days of a habit, and of windows"),
-        **dict.fromkeys(("95", "1", "400"), "what a bill has to be: within 1 %, of 400 W"),
-        "320": "bits of a threshold",
-        "200": "channels",
-    },
-    "feeder.md": {
-        "100": "cases",
-        "400": "watts of a usual home",
-    },
-    "compared.md": {},
-}
-PAGES: dict[str, Callable[[], Iterable[str]]] = {
-    "README.md": of_readme,
-    "deploy/guide/promise.md": of_promise,
-    "deploy/guide/feeder.md": of_feeder,
-    "deploy/guide/compared.md": list,
-}
+def test_a_number_that_nobody_measured_is_found(page: Path) -> None:
+    page.write_text(
+        "## 1. It is right in 53.8 % of 1,200 cases (`99 %`), see [8](a7.md).\n\n"
+        "1. Exit codes 3, 4 and 12 of Python 3.11 since 2026-01-05, version 1.2.3: 12 W, x2.5.\n"
+    )
+    assert {*Page("page.md").loose()} == {"53.8 %", "1,200 cases", "8", "12 W"}
+    assert {*Page("page.md", given=["12 W"], read="W %").loose()} == {"53.8 %"}
+    assert Page("page.md", given=["12 W", "13 W"]).unused() == {"13 W"}
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_number_of_a_page_was_measured_or_is_given(page: str) -> None:
-    stated, given = numbers((ROOT / page).read_text("utf-8")), GIVEN[Path(page).name]
-    assert stated - {*PAGES[page]()} - {*given} == set()
-    assert {*given} - stated == set(), "given, and not on the page"
+def test_a_quote_stands_for_its_numbers_there_and_nowhere_else(page: Path) -> None:
+    sources = ["choose-tv-content verdicts[0].cases d"]
+    films = json.loads((RESULTS / "choose-tv-content.json").read_text())["results"]["verdicts"][0]
+    page.write_text(f"One of {films['cases']} films.\n\nThere are {films['cases']} of them.\n")
+    quoting = Page("page.md", [["one of {} films", *sources], ["One of {} films", *sources]])
+    assert [quote in quoting.text for quote in quoting.quotes()] == [False, True]
+    assert {*quoting.loose()} == {str(films["cases"])}
 
 
-def test_a_number_that_nobody_measured_is_found() -> None:
-    stated = numbers("It is right in 53.8 % of 1,200 cases (`99 %`), see [8](a7.md): 12 W.")
-    assert stated == {"53.8", "1,200", "8", "12"}
+def test_of_a_page_on_speed_numbers_are_those_that_its_commands_printed(
+    page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = {"printed": ["readings 301,234 7.249", "blocks 4,100,400 13%"]}
+    monkeypatch.setattr(numbers, "kept", lambda: {"python -m simulations.fleet days": run})
+    page.write_text(
+        "`python -m simulations.fleet days`: 301,000 | 7.25 | 4.1 million | 13 % | 14 %\n"
+        "## Next\n`python -m simulations.frames`: 9 W\n"
+        "## Last\n8 W\n"
+    )
+    read = Page("page.md", not_kept=["python -m simulations.frames"])
+    assert {*read.loose()} == {"14 %", "8 W"}
+    assert read.commands() == {"python -m simulations.fleet days", "python -m simulations.frames"}
+
+
+def test_what_a_command_prints_is_kept_beside_what_others_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(keep, "KEPT", tmp_path / "kept.json")
+    for lines, words in ((["a 1\n"], ["x"]), (["b 2\n", "c 3\n"], ["fleet", "days"])):
+        monkeypatch.setattr("sys.stdin", lines)
+        assert keep.main(words) == 0
+    assert capsys.readouterr().out == "a 1\nb 2\nc 3\n"
+    kept = json.loads((tmp_path / "kept.json").read_text())
+    assert kept["python -m simulations.fleet days"]["printed"] == ["b 2", "c 3"]
+    assert {*kept} == {"python -m simulations.x", "python -m simulations.fleet days"}
+    monkeypatch.setattr("sys.stdin", [])
+    assert keep.main(["x"]) == 1
+    assert keep.main([]) == 2
+    assert json.loads((tmp_path / "kept.json").read_text()) == kept
 
 
 def test_the_report_itself_states_no_number_but_what_is_aimed_at() -> None:
     """Its tables and captions are made from results; its sentences hold for any of them."""
     prose = [NOTE, *GLOSSARY.values(), *(one.lead + one.title for one in CHAPTERS.values())]
-    assert {n for text in prose for n in numbers(text)} <= {"54", "50", "15", "200", "95", "100"}
+    stated = {n.partition(" ")[0] for text in prose for n in numbers.TOKEN.findall(text)}
+    assert stated <= {"54", "50", "15", "200", "95", "100"}
 
 
 @pytest.mark.parametrize("name", ["uses", "claims", "compare", "practice"])

@@ -443,7 +443,7 @@ def test_a_range_is_as_wide_where_it_begins_below_nothing() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (BARE, "A TV programme of an hour is hidden badly: the best attacker is right in up to 8"),
+        (BARE, "An hour of television is poorly hidden: the best attacker is right in up to 8"),
         (WIDE, "Effectively not hidden: kettle, "),
         (WIDE, "Over 24 h the releases add up to no bound"),
         ({"questions": (question("avg", 20, 100),)}, "One release alone leaves no bound"),
@@ -462,7 +462,7 @@ def test_a_range_is_as_wide_where_it_begins_below_nothing() -> None:
             "The resolution of 5 W is coarser than a quarter of the noise on avg",
         ),
         ({"budget": 60_000_000}, "The budget of 24 h is spent within 1 h. Take"),
-        ({"budget": 75_000_000}, "91 of 96 windows miss out."),
+        ({"budget": 75_000_000}, "91 of 96 windows will be withheld."),
     ],
 )
 def test_what_protects_little_or_does_not_last_is_warned_of(

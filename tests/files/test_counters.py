@@ -136,7 +136,7 @@ def test_registers_of_another_step_are_said_to_be(capsys: Said) -> None:
 def test_the_unit_of_a_register_is_an_energy(capsys: Said) -> None:
     Path("agent.toml").write_text(CONFIG.replace('"kWh"', '"kW"'))
     assert main(["check", "--offline", "-c", "agent.toml"]) == Exit.CONFIGURATION
-    assert "input.unit: is no unit of energy" in capsys.readouterr().err
+    assert "input.unit: is not a unit of energy" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("directory")

@@ -528,7 +528,7 @@ def test_members_are_read_with_the_times_of_their_membership(directory: Path) ->
         ),
         (b"meter_id,group_id,from,until\na,b,5,5\n", "line 2: ends before it begins"),
         (b"meter_id,group_id\n\xe9,b\n", "is not UTF-8 text"),
-        (b'meter_id,group_id\n"a"b,c\n', "is no table of CSV"),
+        (b'meter_id,group_id\n"a"b,c\n', "is not a CSV table"),
     ],
 )
 def test_a_file_of_members_that_makes_no_sense_is_refused(

@@ -211,7 +211,7 @@ def test_how_the_input_is_written_is_said_once(directory: Path, capsys: Said) ->
     ("mapping", "said"),
     [
         ('format = "x"', "input.format: is no known format; write one of "),
-        ('unit = "kWh"', 'input.unit: is no unit of power; write kind = "energy", or one of W'),
+        ('unit = "kWh"', 'input.unit: is not a unit of power; write kind = "energy", or one of W'),
         ('unit = "gal"', "input.unit: is not one of them"),
         (
             'kind = "energy"\nunit = "m3"',
@@ -220,10 +220,10 @@ def test_how_the_input_is_written_is_said_once(directory: Path, capsys: Said) ->
         ('value = "used_kwh"', "input.value: says kWh, and unit is W"),
         ('kind = "energy"\nunit = "Wh"\ninterval = "5m"', "input.interval: is not the interval of"),
         ('absent = ["x"]', "input.quality: is missing"),
-        ('timezone = "Mars"', "input.timezone: is no known time zone"),
-        ('time_format = "x"', "input.time_format: is no format of times"),
-        ("channels = 7", "input.channels: is no table of names and paths"),
-        ('channels = { a = "" }', "input.channels: is no table of names and paths"),
+        ('timezone = "Mars"', "input.timezone: is not a known time zone"),
+        ('time_format = "x"', "input.time_format: is not a time format"),
+        ("channels = 7", "input.channels: is not a table of names and paths"),
+        ('channels = { a = "" }', "input.channels: is not a table of names and paths"),
     ],
 )
 def test_a_mapping_that_makes_no_sense_is_refused(

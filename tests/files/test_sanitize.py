@@ -618,7 +618,7 @@ def test_an_input_that_has_shrunk_is_told(directory: Path, capsys: Said) -> None
         (f"{MARKER}\n", ("-o", "noise.key"), Exit.FILE, "noise.key: already holds something"),
         (f"{MARKER}\n", ("--ledger", "noise.key"), Exit.DATA, "noise.key: is no ledger"),
         (f"{MARKER}\n", ("-o", "no/out"), Exit.FILE, "no/out: No such file or directory"),
-        (f"{MARKER}\n", ("-o", "/dev/full"), Exit.FILE, "/dev/full: is no regular file"),
+        (f"{MARKER}\n", ("-o", "/dev/full"), Exit.FILE, "/dev/full: is not a regular file"),
         (f"{MARKER}\n", ("--window", "15"), Exit.CONFIGURATION, "--window: is not a duration"),
         (f"{MARKER}\n", ("--query", "p100"), Exit.CONFIGURATION, "--query: "),
         (f"{MARKER}\n", ("--key-file", "no"), Exit.KEY, "noise key no: there is no such file"),

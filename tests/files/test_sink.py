@@ -64,7 +64,7 @@ def test_lost_releases_are_told(path: Path) -> None:
 def test_only_a_file_can_be_cut(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(FileRefused, match="is no regular file"):
+    with pytest.raises(FileRefused, match="is not a regular file"):
         File(pipe, None)
 
 

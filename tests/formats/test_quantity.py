@@ -103,7 +103,9 @@ def _called(kind: str) -> str:
     ],
 )
 def test_a_unit_of_another_kind_is_refused(kind: str, unit: str, instead: str) -> None:
-    with pytest.raises(InvalidSetting, match=f"unit: is no unit of {_called(kind)}; .*{instead}"):
+    with pytest.raises(
+        InvalidSetting, match=f"unit: is not a unit of {_called(kind)}; .*{instead}"
+    ):
         Quantity(kind, unit)  # type: ignore[arg-type]
 
 

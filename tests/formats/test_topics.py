@@ -69,13 +69,13 @@ def test_a_broker_is_asked_by_filters() -> None:
     ["", "a/#/b", "a#", "+a", "{meter}/{meter}", "a/{policy}", "x{meter}", "a\0", "a" * 201, "{}"],
 )
 def test_what_is_no_pattern_is_refused(text: str) -> None:
-    with pytest.raises(InvalidSetting, match="is no topic to read"):
+    with pytest.raises(InvalidSetting, match="is not a topic to read"):
         Pattern.parse(text)
 
 
 @pytest.mark.parametrize("text", ["", "a/+", "#", "{home}", "a" * 201, "a\n", "{meter"])
 def test_what_is_no_template_is_refused(text: str) -> None:
-    with pytest.raises(InvalidSetting, match="is no topic to write to"):
+    with pytest.raises(InvalidSetting, match="is not a topic to write to"):
         Template.parse(text)
 
 

@@ -118,7 +118,7 @@ def test_what_a_register_showed_last_is_kept_from_one_call_to_the_next(tmp_path:
     [
         ("none", None, "start", 'kind: is none; write "power" or "energy" or "register"'),
         ("power", None, "middle", 'stamp: is none; write "start" or "end"'),
-        ("power", "kWh", "start", "unit: is no unit of power"),
+        ("power", "kWh", "start", "unit: is not a unit of power"),
         ("energy", "m3", "start", "unit: is m3, and policy is about power, in W"),
     ],
 )

@@ -287,9 +287,9 @@ def test_what_makes_no_sense_is_refused_by_name(tmp_path: Path) -> None:
             ma.protect(given, plan, **{"key": start.KEY, "ledger": None, **PLACES, **more})
 
     refused("time: there is no column 'ts'; name one of 'home', 'at', 'watts'", time="ts")
-    refused("unit: is no unit of power", unit="hp")
-    refused("time_format: is no format of times", time_format="when")
-    refused("timezone: is no known time zone", timezone="Europe/Atlantis")
+    refused("unit: is not a unit of power", unit="hp")
+    refused("time_format: is not a time format", time_format="when")
+    refused("timezone: is not a known time zone", timezone="Europe/Atlantis")
     refused("frame: is no pandas or polars data frame", [1, 2])
     refused("frame: is no pandas or polars data frame", told.lazy())
     refused("value: holds no numbers", value="home")

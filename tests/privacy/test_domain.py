@@ -141,7 +141,7 @@ def test_a_domain_is_what_its_settings_say() -> None:
         ((0, 10, 1, "-0.1"), "resolution", "positive", '"0.1"'),
         ((0, 10, 1, 2), "resolution", "is coarser than the step of 1 W", '"0.1"'),
         ((0, 10, 1, "1.5"), "resolution", "is coarser than the step of 1 W", '"0.1"'),
-        ((0, 10, 1, "0.3"), "resolution", "is no whole part of the step of 1 W", '"0.1"'),
+        ((0, 10, 1, "0.3"), "resolution", "does not divide the step of 1 W", '"0.1"'),
         ((0, 20, 1, "0.00001"), "resolution", "1000000 levels", "larger resolution"),
         ((10**11, 10**11 + 1, 1, "0.01"), "resolution", "too fine", "fewer decimal places"),
         ((0, 10, 1, "a tenth"), "resolution", "not a finite decimal", '"0.1"'),

@@ -286,9 +286,7 @@ def test_exceptions_that_nobody_catches_are_told_without_their_texts(said: io.St
     gc.collect()
     sys.excepthook(OSError, OSError(MARKER), None)
     told = [(line["event"], line["error"]) for line in lines(said)]
-    assert told == [
-        ("exception that nobody caught", e) for e in ("KeyError", "ValueError", "OSError")
-    ]
+    assert told == [("uncaught exception", e) for e in ("KeyError", "ValueError", "OSError")]
 
 
 # What the sources say

@@ -321,6 +321,6 @@ def test_that_most_readings_come_late_is_said_with_what_to_set() -> None:
             monitor.tell(BatchTaken(0, 9, accepted, late, 0, 0, {}))
         said += [line["event"] for line in lines if line["log_level"] == "warning"]
         now[0] += 1800
-    assert said == ["readings came late", "most readings came late: is delay to be set?"]
+    assert said == ["readings came late", "most readings came late: should delay be set?"]
     assert monitor.recent.mostly_late(4600)
     assert not monitor.recent.mostly_late(6400)

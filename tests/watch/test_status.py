@@ -74,10 +74,10 @@ def test_the_state_is_one_sentence() -> None:
     stage.alive = False
     assert sentence(stage) == {
         "word": "stalled",
-        "sentence": "No progress for more than 60 s: brokers or a commit let wait.",
+        "sentence": "No progress for more than 60 s: the brokers or a commit are stuck.",
     }
     empty = Stage(config(), partitions=0)
-    assert "gave no partition" in str(sentence(empty))
+    assert "given no partition" in str(sentence(empty))
     empty.ready = False
     assert "waiting for Kafka" in str(sentence(empty))
 

@@ -67,21 +67,21 @@ function outlook(policy) {
     return ["bad", `${who} nothing left for the next window.`];
   }
   if (policy.exhaustion_seconds !== null) {
-    return ["wait", `At the present rate the first tenth runs out in ${duration(policy.exhaustion_seconds)}.`];
+    return ["wait", `At this rate the first tenth runs out in ${duration(policy.exhaustion_seconds)}.`];
   }
-  return ["good", "At the present rate the budget lasts for ever."];
+  return ["good", "At this rate the budget never runs out."];
 }
 
 function windows(policy) {
   const { closed, released } = policy.windows;
   const { budget, coverage, homes, lost } = policy.suppressed;
   const reasons = [];
-  if (budget) reasons.push(`${whole.format(budget)} for want of budget`);
+  if (budget) reasons.push(`${whole.format(budget)} for lack of budget`);
   if (coverage) reasons.push(`${whole.format(coverage)} for too few readings`);
   if (homes) reasons.push(`${whole.format(homes)} for too few homes`);
   if (lost) reasons.push(`${whole.format(lost)} for a part that was lost`);
   const all = `${count(closed, "window", "windows")} closed, ${whole.format(released)} released`;
-  return reasons.length ? `${all}; withheld: ${reasons.join(", ")}.` : `${all}, none withheld whole.`;
+  return reasons.length ? `${all}; withheld: ${reasons.join(", ")}.` : `${all}, none withheld.`;
 }
 
 function card(policy) {
@@ -225,22 +225,22 @@ function show(status) {
   const late = status.late_last_hour;
   say(find("late"), late
     ? `${whole.format(late)} readings came late within the last hour, after their windows had closed`
-      + (status.mostly_late ? ": most of all. Where that is their habit, set delay in the policy." : ".")
+      + (status.mostly_late ? ": more than came in time. If they are always this late, set delay in the policy." : ".")
     : "No reading came late within the last hour.");
   const shared = status.shared_last_hour;
   find("shared").hidden = !shared;
-  say(find("shared"), `${whole.format(shared)} readings shared a slot with another one within the last hour, and were left out`
-    + (status.mostly_shared ? ": as many as were taken in. Is interval too long?" : "."));
+  say(find("shared"), `${whole.format(shared)} readings shared a slot with another one within the last hour, and were dropped`
+    + (status.mostly_shared ? ": as many as were kept. Is interval too long?" : "."));
   find("silent").hidden = status.silent_seconds < SILENT;
-  say(find("silent"), `Nothing has come in for ${duration(Math.floor(status.silent_seconds / 60) * 60)}.`);
+  say(find("silent"), `No reading has arrived for ${duration(Math.floor(status.silent_seconds / 60) * 60)}.`);
   const held = status.partitions.filter((p) => p.blocked_seconds > 60);
   find("blocked").hidden = held.length === 0;
-  say(find("blocked"), held.map((p) => `Partition ${p.partition} waits for a transaction of somebody who `
-    + `writes to it, for ${duration(p.blocked_seconds)}.`).join(" "));
+  say(find("blocked"), held.map((p) => `Partition ${p.partition} waits for a transaction that a producer `
+    + `has left open for ${duration(p.blocked_seconds)}.`).join(" "));
   const wanting = status.partitions.filter((p) => p.schema_wait_seconds > 1);
   find("awaited").hidden = wanting.length === 0;
   say(find("awaited"), wanting.map((p) => `Partition ${p.partition} waits for a schema that the registry `
-    + `does not tell, for ${duration(p.schema_wait_seconds)}.`).join(" "));
+    + `has not given, for ${duration(p.schema_wait_seconds)}.`).join(" "));
   table("errors", "no-errors", status.errors.map((e) => [
     new Date(e.at * 1000).toLocaleTimeString("en-GB"), e.where, e.error, e.place,
   ]));
