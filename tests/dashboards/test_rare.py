@@ -97,7 +97,7 @@ AT_TEN, IN_THE_EVENING = 10 * HOUR, 10 * HOUR
 HABIT = 129_600
 A_DAY = Rhythm(DAY, AT_TEN, IN_THE_EVENING, HABIT, HABIT + 30, 60, collected=True)
 LONG_DAY = Rhythm(DAY, AT_TEN, IN_THE_EVENING, 90_000, HABIT + 30, 60, collected=True)
-A_MONTH = Rhythm(30 * DAY, 15 * DAY, 20 * DAY, 2_678_400, 330, 6 * 60, collected=False)
+A_MONTH = Rhythm(30 * DAY, 15 * DAY, 20 * DAY, 2_678_400, 330, 12 * 60, collected=False)
 RHYTHMS = {"a day": LONG_DAY, "quarters": A_DAY, "a month": A_MONTH}
 
 
@@ -139,8 +139,8 @@ def cases(rhythm: Rhythm) -> dict[str, Case]:
     }
 
 
-OFTEN = {name: replace(rhythm, judged_each=EACH) for name, rhythm in RHYTHMS.items()}
-"""As often as there is a sample; where it is for weeks, that takes too long even for the slow."""
+OFTEN = {"a day": EACH, "quarters": EACH, "a month": 6 * 60}
+"""Minutes from one time that rules are judged to the next, for who has the time."""
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,12 @@ OFTEN = {name: replace(rhythm, judged_each=EACH) for name, rhythm in RHYTHMS.ite
     [
         *(pytest.param(rhythm, id=name) for name, rhythm in RHYTHMS.items()),
         *(
-            pytest.param(OFTEN[name], id=f"{name}, often", marks=pytest.mark.slow)
-            for name in ("a day", "quarters")
+            pytest.param(
+                replace(RHYTHMS[name], judged_each=each),
+                id=f"{name}, often",
+                marks=pytest.mark.slow,
+            )
+            for name, each in OFTEN.items()
         ),
     ],
 )
