@@ -10,7 +10,7 @@ There is a sample every four minutes, as Prometheus forgets what is older than f
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -95,9 +95,9 @@ class Rhythm:
 
 AT_TEN, IN_THE_EVENING = 10 * HOUR, 10 * HOUR
 HABIT = 129_600
-A_DAY = Rhythm(DAY, AT_TEN, IN_THE_EVENING, HABIT, HABIT + 30, EACH, collected=True)
-LONG_DAY = Rhythm(DAY, AT_TEN, IN_THE_EVENING, 90_000, HABIT + 30, EACH, collected=True)
-A_MONTH = Rhythm(30 * DAY, 15 * DAY, 20 * DAY, 2_678_400, 330, 6 * 60, collected=False)
+A_DAY = Rhythm(DAY, AT_TEN, IN_THE_EVENING, HABIT, HABIT + 30, 60, collected=True)
+LONG_DAY = Rhythm(DAY, AT_TEN, IN_THE_EVENING, 90_000, HABIT + 30, 60, collected=True)
+A_MONTH = Rhythm(30 * DAY, 15 * DAY, 20 * DAY, 2_678_400, 330, 12 * 60, collected=False)
 RHYTHMS = {"a day": LONG_DAY, "quarters": A_DAY, "a month": A_MONTH}
 
 
@@ -139,12 +139,28 @@ def cases(rhythm: Rhythm) -> dict[str, Case]:
     }
 
 
-@pytest.mark.parametrize("name", RHYTHMS)
+OFTEN = {"a day": EACH, "quarters": EACH, "a month": 6 * 60}
+"""Minutes from one time that rules are judged to the next, for who has the time."""
+
+
+@pytest.mark.parametrize(
+    "rhythm",
+    [
+        *(pytest.param(rhythm, id=name) for name, rhythm in RHYTHMS.items()),
+        *(
+            pytest.param(
+                replace(RHYTHMS[name], judged_each=each),
+                id=f"{name}, often",
+                marks=pytest.mark.slow,
+            )
+            for name, each in OFTEN.items()
+        ),
+    ],
+)
 def test_alerts_fire_long_after_the_last_window_and_nothing_else_does(
-    name: str, tmp_path: Path
+    rhythm: Rhythm, tmp_path: Path
 ) -> None:
     """All that is well is silent, hours before as well."""
-    rhythm = RHYTHMS[name]
     before = rhythm.end - rhythm.end % 360 - 360
     tests = [asked_at(at, rhythm.well(), {}) for at in (before, rhythm.end)]
     for alert, case in cases(rhythm).items():

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meteragent.privacy.policy import Policy
@@ -140,6 +140,7 @@ def fed(policies: Mapping[str, Policy], log: list[Record], cut: int, *, later: i
     return Became(windows, spent, (position.offset, position.processed))
 
 
+@settings(max_examples=max(50, settings().max_examples // 2))
 @given(log=logs(), cut=st.integers(0, 50))
 def test_windows_that_begin_later_are_the_same_windows_as_much_later(
     log: list[Record], cut: int
@@ -148,6 +149,7 @@ def test_windows_that_begin_later_are_the_same_windows_as_much_later(
     assert fed(LATER_POLICIES, log, cut, later=LATER) == fed(POLICIES, log, cut, later=0)
 
 
+@settings(max_examples=max(50, settings().max_examples // 2))
 @given(log=logs(), cut=st.integers(0, 50))
 def test_so_are_those_of_which_an_offset_says_it(log: list[Record], cut: int) -> None:
     cut = min(cut, len(log))
