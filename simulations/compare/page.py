@@ -73,7 +73,8 @@ what is taken off, with its 95 % interval over windows:
 |---|---|---|---|
 """
 ON_RECORDINGS = """
-On recordings of homes, order takes off 8 to 29 % (`python -m simulations.noise`).
+On recordings of homes, order takes off 8 to 24 %, and 8 to 29 % where one draw is for all answers
+(`python -m simulations.noise`).
 """
 
 

@@ -15,10 +15,11 @@ from collections.abc import Collection
 
 import numpy as np
 
-from simulations.home.house import Home, Life
+from simulations.home.house import BEGIN, Home, Life
 from simulations.home.policies import MINUTE
 from simulations.kit.command import Run
 from simulations.kit.statistics import Floats
+from simulations.kit.traces import DAY, Trace
 
 HOMES, SUNNY = 200, 40
 """Homes without panels, and with them."""
@@ -52,6 +53,13 @@ def quarters(home: Home, away: Collection[int] = ()) -> Floats:
 def lived(run: Run) -> Floats:
     """watts[home, quarter] of the street."""
     return np.array([quarters(home) for home in run.each(street(run), "homes")])
+
+
+def days(run: Run, many: int) -> list[Trace]:
+    """A day of so many meters: each home on each of its days, in a drawn order, and then again."""
+    each = lived(run).reshape(-1, DAY // QUARTER)
+    order = run.draw(62).permutation(len(each))
+    return [Trace(f"meter-{n}", BEGIN, QUARTER, each[order[n % len(each)]]) for n in range(many)]
 
 
 def sunny_life(home: Home) -> Life:

@@ -87,7 +87,7 @@ def picture(run: Run, street: Street, rows: list[dict[str, Any]]) -> None:
             "them (red), with noise next to nothing of its quarter hours (blue). Right: how often "
             "the best attacker is right who says whether anybody was in on a day, against the "
             "error of the group's quarter hours. Many homes make noise a smaller share of their "
-            "sum, and hide nothing by themselves.",
+            "sum, and hide nothing by themselves. Noise is drawn by the law of the mechanism.",
         )
 
 

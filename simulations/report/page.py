@@ -1,5 +1,6 @@
 """The page: chapters of results as one HTML text without anything outside it."""
 
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
@@ -195,7 +196,7 @@ def _chapter(name: str, documents: Sequence[Document], folder: Path) -> str:
     said = _said(name)
     parts = [f'<section aria-labelledby="{name}">', f'<h2 id="{name}">{escape(said.title)}</h2>']
     if said.lead:
-        parts.append(f"<p>{escape(said.lead)}</p>")
+        parts.append(f"<p>{_prose(said.lead)}</p>")
     for document in documents:
         parts += [_figure(document, figure, folder) for figure in document["figures"]]
     return "\n".join([*parts, "</section>"])
@@ -203,15 +204,21 @@ def _chapter(name: str, documents: Sequence[Document], folder: Path) -> str:
 
 def _figure(document: Document, figure: dict[str, str], folder: Path) -> str:
     data = b64encode((folder / figure["file"]).read_bytes()).decode("ascii")
-    title, caption = escape(figure["title"]), escape(figure["caption"])
+    title, caption = _prose(figure["title"]), _prose(figure["caption"])
+    said = escape(f"{figure['title']}: {figure['caption']}".replace("`", ""))
     made = f"<code>{escape(document['command'])}</code>, seed {document['seed']}"
     if document["quick"]:
         made += " (a quick run: few repetitions, wide bands)"
     return (
         f"<figure tabindex=0>\n<h3>{title}</h3>\n"
-        f'<img src="data:image/png;base64,{data}" alt="{title}: {caption}">\n'
+        f'<img src="data:image/png;base64,{data}" alt="{said}">\n'
         f"<figcaption>{caption}<p class=made>Made by {made}</p></figcaption>\n</figure>"
     )
+
+
+def _prose(text: str) -> str:
+    """For HTML, with what stands in code marks as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _recordings() -> str:

@@ -34,7 +34,8 @@ def picture(run: Run, results: dict[str, Any]) -> None:
         "Columns are settings: single homes on the left, one draw for all homes of a feeder on the "
         "right of the line. Above: how often an attacker who knows all else in the home is right; "
         "blue where that is next to guessing (0.5 % of 200 channels, 50 % otherwise). Below: what "
-        "the releases are worth; blue where that is good enough for the task, by the limits in "
+        "the releases are worth; blue where that is good enough for the task from one end of its "
+        "95 % interval to the other, by the limits and with the intervals in "
         "simulations/results/uses.md. No column is blue throughout: a home's fine readings and its "
         f"secrets do not go together, a feeder's do much better. {results['homes']} simulated "
         f"homes of {results['mean_watts']:.0f} W; noise is drawn by the law of the mechanism.",

@@ -212,10 +212,14 @@ def _cars(street: Street, setting: Setting, draw: np.random.Generator) -> Each:
 def _counted(street: Street, setting: Setting, draw: np.random.Generator) -> float:
     """By how many cars feeders of one half of the homes are off, learned on the other half."""
     known, others, members = _halves(street, draw)
-    learned, cars = _shapes(street, setting, known, members, draw, exact=True)
-    weights, *_ = np.linalg.lstsq(learned, cars, rcond=None)
-    seen, cars = _shapes(street, setting, others, members, draw, exact=False)
-    return float(np.abs(seen @ weights - cars).mean())
+    truth = windows(street.watts, setting)
+
+    def feeder(homes: Integers) -> tuple[Floats, float]:
+        some = draw.choice(homes, members, replace=False)
+        return truth[some].sum(axis=0), float(street.cars[some].sum())
+
+    said, cars = by_shape(setting, feeder, (known, others), members, draw)
+    return float(np.abs(said - cars).mean())
 
 
 def _halves(street: Street, draw: np.random.Generator) -> tuple[Integers, Integers, int]:
@@ -225,30 +229,45 @@ def _halves(street: Street, draw: np.random.Generator) -> tuple[Integers, Intege
     return order[:half], order[half:], min(MEMBERS, half // 2)
 
 
-def _shapes(
-    street: Street,
+Feeder = Callable[[Integers], tuple[Floats, float]]
+"""Of some of so many homes: the true load, window by window, and what is asked about them."""
+
+
+def by_shape(
     setting: Setting,
-    homes: Integers,
+    feeder: Feeder,
+    halves: tuple[Integers, Integers],
     members: int,
     draw: np.random.Generator,
-    *,
-    exact: bool,
 ) -> tuple[Floats, Floats]:
-    """Of feeders of some homes: watts by evening, night and otherwise, and how many cars."""
-    truth = windows(street.watts, setting)
+    """What is said of feeders of the second half of homes by who knows all of the first; the truth.
+
+    By watts in the evening, at night and by day: as they are of the first, as they are released of
+    the second.
+    """
+    learned = np.array([_shape(setting, *feeder(halves[0])) for _ in range(FEEDERS)])
+    weights, *_ = np.linalg.lstsq(_design(learned), learned[:, -1], rcond=None)
+    rows = []
+    for _ in range(FEEDERS):
+        total, answer = feeder(halves[1])
+        off = _off(setting, (members, len(total)), draw)
+        rows.append(_shape(setting, total + off, answer))
+    seen = np.array(rows)
+    said: Floats = _design(seen) @ weights
+    return said, seen[:, -1]
+
+
+def _shape(setting: Setting, total: Floats, answer: float) -> list[float]:
+    """Watts by evening, night and day; and the answer."""
     per_day = round(24 / setting.hours)
     hour = np.arange(per_day) * setting.hours
     parts = [(hour >= 17) & (hour < 22), hour < 5, (hour >= 8) & (hour < 16)]
-    rows, cars = [], []
-    for _ in range(FEEDERS):
-        some = draw.choice(homes, members, replace=False)
-        total = truth[some].sum(axis=0)
-        if not exact:
-            total = total + _off(setting, truth[some].shape, draw)
-        day = total.reshape(-1, per_day).mean(axis=0)
-        rows.append([*(day[part].mean() for part in parts), 1.0])
-        cars.append(street.cars[some].sum())
-    return np.array(rows), np.array(cars)
+    day = total.reshape(-1, per_day).mean(axis=0)
+    return [*(float(day[part].mean()) for part in parts), answer]
+
+
+def _design(rows: Floats) -> Floats:
+    return np.column_stack([rows[:, :-1], np.ones(len(rows))])
 
 
 TASKS = (

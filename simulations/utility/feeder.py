@@ -10,13 +10,12 @@ import numpy as np
 
 from meteragent.privacy.entropy import NoiseKey
 from simulations.home import street
-from simulations.home.house import BEGIN
 from simulations.home.policies import HOUR, all_presets
 from simulations.home.street import QUARTER
 from simulations.kit.command import Run
 from simulations.kit.product import release
 from simulations.kit.statistics import Floats, bootstrap
-from simulations.kit.traces import DAY, Trace
+from simulations.kit.traces import Trace
 from simulations.utility.street import Setting, asked
 
 SIZES = (1, 10, 100, 1000, 10_000)
@@ -43,11 +42,7 @@ def settings() -> list[Setting]:
 def study(run: Run) -> dict[str, Any]:
     """The relative error of a feeder's load, by setting and number of homes."""
     sizes = SIZES[:3] if run.quick else SIZES
-    days = street.lived(run).reshape(-1, DAY // QUARTER)
-    order = run.draw(62).permutation(len(days))
-    traces = [
-        Trace(f"meter-{n}", BEGIN, QUARTER, days[order[n % len(days)]]) for n in range(max(sizes))
-    ]
+    traces = street.days(run, max(sizes))
     return {
         setting.words: _errors(run, place, setting, traces, sizes)
         for place, setting in enumerate(run.each(settings(), "feeders"))

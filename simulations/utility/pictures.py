@@ -28,7 +28,7 @@ def months(run: Run, found: Mapping[str, Any]) -> None:
             panel.set_yticks([-row for row in range(len(names))])
             panel.set_yticklabels(names if name == "unbiased" else [])
             panel.set_xlabel("error of the month's total, %")
-            panel.set_title(f"from `{name}`")
+            panel.set_title(f"from {name}")
     run.picture(
         figure,
         "months",
@@ -46,8 +46,8 @@ def duration(run: Run, curves: Mapping[str, tuple[Floats, Floats, Floats]]) -> N
         for panel, (words, (truth, value, unbiased)) in zip(panels, curves.items(), strict=True):
             for watts, colour, label in (
                 (truth, plot.TRUE, "true"),
-                (value, plot.DANGER, "from `value`"),
-                (unbiased, plot.RELEASED, "from `unbiased`"),
+                (value, plot.DANGER, "from value"),
+                (unbiased, plot.RELEASED, "from unbiased"),
             ):
                 share = np.linspace(0, 100, len(watts))
                 panel.plot(share, np.sort(watts)[::-1] / 1000, color=colour, label=label)
@@ -129,6 +129,8 @@ def forecasts(run: Run, found: Mapping[str, Any]) -> None:
         "Forecasts by a model that was trained on releases",
         "Ridge regression on the loads of a day, two days and a week before, and the hour of the "
         "day; judged on the last week against the true load. Grey: trained on and fed with the "
-        "truth; blue: with releases; orange: the mean of each hour of the day. Whiskers: 95 % "
-        "bootstrap intervals over days.",
+        "truth; blue: with releases; orange: the mean of each hour of the day, of exact data. "
+        "Whiskers: 95 % bootstrap intervals over days. Where the usual day is as near as the model "
+        "that knows the truth, there is little to learn from yesterday, and little for noise to "
+        "spoil.",
     )

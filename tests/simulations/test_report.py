@@ -34,11 +34,14 @@ class Tags(HTMLParser):
         self.text += data
 
 
-def made(folder: Path, name: str, found: dict[str, Any] | None = None) -> None:
+SAYS = 'It says "no" & more.'
+
+
+def made(folder: Path, name: str, found: dict[str, Any] | None = None, caption: str = SAYS) -> None:
     run = Run(name, 7, folder, quick=False, traces=None, command=f"python -m simulations.{name}")
     with axes() as (figure, (panel,)):
         panel.plot([1, 2])
-        run.picture(figure, "one", "Noise < signal", 'It says "no" & more.')
+        run.picture(figure, "one", "Noise < signal", caption)
     run.results = found or {}
     run.write()
 
@@ -102,7 +105,14 @@ def test_every_picture_is_in_it_and_said_in_words(parsed: Tags, tmp_path: Path) 
     assert len(pictures) == 4
     inside = {base64.b64decode((p["src"] or "").partition(",")[2]) for p in pictures}
     assert inside == {file.read_bytes() for file in tmp_path.glob("*.png")}
-    assert {picture["alt"] for picture in pictures} == {'Noise < signal: It says "no" & more.'}
+    assert {picture["alt"] for picture in pictures} == {f"Noise < signal: {SAYS}"}
+
+
+def test_what_stands_in_code_marks_is_code(tmp_path: Path) -> None:
+    made(tmp_path, "tv", caption="From `value`, and `a<b`.")
+    text = page(results(tmp_path), tmp_path)
+    assert "From <code>value</code>, and <code>a&lt;b</code>." in text
+    assert 'alt="Noise &lt; signal: From value, and a&lt;b."' in text
 
 
 def test_every_picture_stands_with_its_command_and_seed(parsed: Tags) -> None:
