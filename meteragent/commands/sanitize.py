@@ -24,6 +24,7 @@ from meteragent.errors import (
     KeyRefused,
 )
 from meteragent.explain import advice
+from meteragent.explain.words import window_text
 from meteragent.files import members
 from meteragent.files.group_job import GroupJob
 from meteragent.files.job import Job
@@ -78,7 +79,8 @@ def run(arguments: Namespace) -> Exit:
         *advice.of_unevenness(job.held),
         *advice.of_ids(job.lookalikes),
     )
-    for line in (job.totals.words(), *hints, *sharing, *warnings):
+    empty = _empty(job.totals, job.steps.median, job.policies)
+    for line in (job.totals.words(), *hints, *empty, *sharing, *warnings):
         _say(line)
     return Exit.NOTHING if job.totals.found_nothing_since(job.known) else Exit.OK
 
@@ -182,8 +184,20 @@ def _hints(totals: Totals, *, by_meter: bool) -> Iterator[str]:
         yield f"not one line was good; {_REMEDIES.get(reason, 'look at the first that is named')}"
     if totals.unpaired * 2 > totals.readings:
         yield "most registers have none in the slot before; is --interval the time between two?"
-    if not totals.released and totals.withheld.keys() == {str(Withheld.COVERAGE)}:
+
+
+def _empty(totals: Totals, step: int | None, policies: Sequence[Policy]) -> Iterator[str]:
+    """Where no window held enough readings: whether they are too rare, or IN is too short."""
+    if totals.released or totals.withheld.keys() != {str(Withheld.COVERAGE)}:
+        return
+    if step is None or all(step > policy.interval for policy in policies):
         yield "no window held enough readings; is --interval the time between two of them?"
+        return
+    one = min(policies, key=lambda policy: policy.slots * policy.interval)
+    yield (
+        f"no window held enough readings: one is {window_text(one.windows)} long, and IN holds "
+        "too little of each; name a longer IN, or a shorter --window"
+    )
 
 
 def _sharing(totals: Totals, step: int | None, policies: Sequence[Policy]) -> Iterator[str]:

@@ -34,7 +34,7 @@ _UNFRAMED = b"\xff"
 """Of which nobody knows what it is."""
 
 
-class Frame:
+class Prefix:
     """How messages of one framing say their schema."""
 
     def __init__(self, framing: Framing = "confluent") -> None:

@@ -53,7 +53,7 @@ class BadSource(Exception):
 
 def described(source: str) -> FileDescriptorProto:
     """What a source describes. BadSource: it is none of proto2 or proto3."""
-    return _Reader(source).file()
+    return _SourceReader(source).file()
 
 
 def _tokens(source: str) -> list[str]:
@@ -68,7 +68,7 @@ def _tokens(source: str) -> list[str]:
     return found
 
 
-class _Reader:
+class _SourceReader:
     """Reads statement by statement; a token that is not the one expected ends it."""
 
     def __init__(self, source: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from meteragent.formats.decoder import refusing
 from meteragent.formats.forms import MessageDecoder, Numbers, Payloads
-from meteragent.formats.framing import Frame, Framing
+from meteragent.formats.framing import Framing, Prefix
 from meteragent.formats.json_one import BadRecord
 from meteragent.formats.mapped_one import Documents
 from meteragent.formats.mapping import Written
@@ -69,7 +69,7 @@ class RegisteredDecoder:
     ) -> None:
         """`reader` makes a schema's decoder. SchemaRefused: its messages are not read."""
         self._reader = reader
-        self._frame = Frame(framing)
+        self._prefix = Prefix(framing)
         self._known: dict[int, MessageDecoder | Reason] = {}
         self.shapes = shapes
         """How the wheel is told of schemas, if it can read their messages."""
@@ -107,7 +107,7 @@ class RegisteredDecoder:
 
         SchemasLacking: some schemas must be learned first.
         """
-        heads = {None if value is None else value[: self._frame.size] for value in values}
+        heads = {None if value is None else value[: self._prefix.size] for value in values}
         if len(heads) == 1 and (head := heads.pop()):  # as it mostly is
             number = self._numbered(head)
             known = self._known.get(number) if isinstance(number, int) else number
@@ -120,7 +120,7 @@ class RegisteredDecoder:
         if not value:
             return Reason.EMPTY
         try:
-            return self._frame.number_of(value)
+            return self._prefix.number_of(value)
         except BadRecord as why:
             return why.reason
 
@@ -154,6 +154,6 @@ class RegisteredDecoder:
     ) -> Readings:
         if isinstance(known, Reason):
             return refusing(offsets, known)
-        size = self._frame.size
+        size = self._prefix.size
         bodies = [value[size:] for value in values if value is not None]
         return known.decode(bodies, offsets, timestamps)

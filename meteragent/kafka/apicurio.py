@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from meteragent.config.registry import Registry
 from meteragent.formats.registered import Schema
-from meteragent.kafka.asked import MOST_BYTES, Asking, Said
+from meteragent.kafka.asked import MOST_BYTES, HttpAnswer, RegistryCaller
 from meteragent.kafka.registry import DEEPEST, MOST_REFERENCES
 
 _NOT_THERE = "NotFoundException"
@@ -17,7 +17,7 @@ _NOT_THERE = "NotFoundException"
 _NO_GROUP = "default"
 
 
-class ApicurioClient(Asking):
+class ApicurioClient(RegistryCaller):
     """Asks one registry."""
 
     def __init__(self, registry: Registry, version: int, kind: str) -> None:
@@ -46,7 +46,9 @@ class ApicurioClient(Asking):
             raise self._odd()
         return count
 
-    async def _whole(self, said: Said, references: str, room: list[int], depth: int) -> Schema:
+    async def _whole(
+        self, said: HttpAnswer, references: str, room: list[int], depth: int
+    ) -> Schema:
         """A schema with those that it refers to."""
         others = await self._told(references)
         told = others.document if others else None
@@ -74,7 +76,7 @@ class ApicurioClient(Asking):
         version = quote(str(reference.get("version")), safe="")
         return f"/groups/{group}/artifacts/{artifact}/versions/{version}"
 
-    async def _told(self, path: str) -> Said | None:
+    async def _told(self, path: str) -> HttpAnswer | None:
         """What it answers, or None: it has no such thing."""
         said = await self._asked("GET", path)
         if said.status == HTTPStatus.NOT_FOUND and _is_missing(said.document):

@@ -29,7 +29,7 @@ KIND = "application/vnd.schemaregistry.v1+json"
 _HEADERS = {"Accept": f"{KIND}, application/json, */*", "User-Agent": "meteragent"}
 
 
-class Said(NamedTuple):
+class HttpAnswer(NamedTuple):
     """What a server answers."""
 
     status: int
@@ -44,14 +44,16 @@ class Said(NamedTuple):
             return None
 
 
-class Asking:
+class RegistryCaller:
     """Asks one registry."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._url = registry.url or ""
 
-    async def _asked(self, method: str, path: str, body: Mapping[str, str] | None = None) -> Said:
+    async def _asked(
+        self, method: str, path: str, body: Mapping[str, str] | None = None
+    ) -> HttpAnswer:
         """What it answers, unless it is that it cannot, or will not to us."""
         seconds = self._registry.request_timeout / 1000
         try:
@@ -93,7 +95,7 @@ class Asking:
         tls = HTTPSConnection(registry.host, address.port, timeout=seconds, context=context)
         return tls, headers
 
-    def _refuse_unless_good(self, said: Said) -> None:
+    def _refuse_unless_good(self, said: HttpAnswer) -> None:
         """Refuse what is no answer to a question that can be answered."""
         if said.status != HTTPStatus.OK:
             problem = f"it answers {said.status}"
@@ -114,10 +116,10 @@ class Asking:
 
 def _exchange(
     connection: HTTPConnection, method: str, path: str, body: bytes | None, headers: dict[str, str]
-) -> Said:
+) -> HttpAnswer:
     connection.request(method, path, body, headers)
     response = connection.getresponse()
-    return Said(response.status, response.read(MOST_BYTES + 1))
+    return HttpAnswer(response.status, response.read(MOST_BYTES + 1))
 
 
 def _cut(connection: HTTPConnection) -> None:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from meteragent.config.registry import Registry
 from meteragent.formats.registered import Schema
-from meteragent.kafka.asked import Asking
+from meteragent.kafka.asked import RegistryCaller
 
 MOST_REFERENCES = 100
 """Of a schema, and of those that it refers to."""
@@ -19,7 +19,7 @@ _NOT_THERE = range(40400, 40500)
 Answer = dict[str, Any]
 
 
-class RegistryClient(Asking):
+class RegistryClient(RegistryCaller):
     """Asks one registry."""
 
     def __init__(self, registry: Registry, *, serialized: bool = False) -> None:

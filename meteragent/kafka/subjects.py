@@ -20,8 +20,8 @@ async def release_encoder(config: Config) -> ReleaseEncoder:
 
     RegistryUnreachable, RegistryRefused: it cannot be. InvalidSetting: an extra is missing.
     """
-    if config.kafka.output_format == "json":
-        return Encoder()
+    if config.kafka.output_format == "json" or not config.kafka.outputs:
+        return Encoder()  # whoever reads homes for groups alone releases nothing
     try:
         from meteragent.formats.avro_encoder import AvroEncoder, release_text  # noqa: PLC0415
     except ImportError:

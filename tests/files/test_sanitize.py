@@ -296,6 +296,11 @@ def test_a_faulty_table_is_counted_row_by_row(directory: Path, capsys: Said) -> 
             ("--time-format", "unix_ms"),
             "no window held enough readings; is --interval the time between two of them?",
         ),
+        (
+            "ts,value\n" + "".join(f"{BEGIN + n * 30_000},5\n" for n in range(3)),
+            ("--time-format", "unix_ms"),
+            "min long, and IN holds too little of each; name a longer IN, or a shorter --window",
+        ),
     ],
 )
 def test_what_probably_went_wrong_is_said(

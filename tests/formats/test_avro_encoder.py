@@ -15,7 +15,7 @@ from hypothesis import given
 from meteragent.formats.avro_encoder import AvroEncoder, release_record, release_text
 from meteragent.formats.encoder import Encoder
 from meteragent.formats.forms import longest_release
-from meteragent.formats.framing import Frame
+from meteragent.formats.framing import Prefix
 from meteragent.formats.schema import release_schema
 from tests.formats.test_encoder import QUERIES, asking, decided, releases
 
@@ -30,7 +30,7 @@ SCHEMA = parse_schema(release_record())
 def documents(made: Releases) -> list[dict[str, Any]]:
     found = []
     for message in AvroEncoder(77).encode(made):
-        assert Frame().number_of(message) == 77
+        assert Prefix().number_of(message) == 77
         stream = io.BytesIO(message[5:])
         document = fastavro.schemaless_reader(stream, SCHEMA, None)
         assert stream.read() == b""

@@ -190,7 +190,7 @@ HEAD = 'syntax = "proto3"; message M { '
         HEAD + "int32 a.b = 1; }",
         HEAD + "12 a = 1; }",
         HEAD + "int32 a: 1; }",
-        HEAD * (proto_source.DEEPEST + 1),
+        'syntax = "proto3";' + "message M { " * (proto_source.DEEPEST + 1),
         "message " * 3,
     ],
 )

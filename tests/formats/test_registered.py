@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meteragent.errors import InvalidSetting
-from meteragent.formats.framing import LONGEST_PATH, Frame, framed, path_of
+from meteragent.formats.framing import LONGEST_PATH, Prefix, framed, path_of
 from meteragent.formats.json_one import BadRecord
 from meteragent.formats.lines import decoder_of
 from meteragent.formats.mapping import Mapping
@@ -51,7 +51,7 @@ def reasons(readings: Readings) -> list[tuple[int, str]]:
 
 @given(st.integers(0, 2**32 - 1), st.binary(max_size=20))
 def test_what_is_framed_says_its_schema(number: int, body: bytes) -> None:
-    assert Frame().number_of(framed(number, body)) == number
+    assert Prefix().number_of(framed(number, body)) == number
     assert framed(number, body)[5:] == body
 
 

@@ -55,3 +55,7 @@ def test_a_disk_that_does_not_sync_is_found_out(tmp_path: Path) -> None:
 def test_nothing_is_lost_nor_released_twice_in_many_stories(tmp_path: Path, part: int) -> None:
     for seed in range(STORIES + part, LONG, PARTS):
         play(tmp_path, seed)
+
+
+def test_power_that_fails_as_the_last_windows_close_loses_none(tmp_path: Path) -> None:
+    play(tmp_path, 903)

@@ -95,8 +95,8 @@ class World:
         try:
             for _ in range(STEPS):
                 if not waiting and not works.outbox.waiting and not works.is_due:
-                    if self._now == OVER:
-                        return
+                    if self._now == OVER and not works.pipeline.due(OVER):
+                        return  # and not before: power may have failed as the last ones closed
                     self._now = OVER
                     works.pass_time(self._now)
                 self.rng.choice(deeds)(works, waiting)

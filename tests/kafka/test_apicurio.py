@@ -20,7 +20,7 @@ import pytest
 from meteragent.config import from_document
 from meteragent.config.registry import Registry as Settings
 from meteragent.errors import ConfigRefused, RegistryRefused
-from meteragent.formats.framing import MAGIC, told_by_headers
+from meteragent.formats.framing import MAGIC, name_of, told_by_headers
 from meteragent.formats.mapping import Mapping as Mapped
 from meteragent.formats.messages import message_decoder
 from meteragent.formats.registered import KINDS, RegisteredDecoder, Schema, SchemasLacking
@@ -154,6 +154,9 @@ def test_headers_stand_before_the_body() -> None:
     named = partial(told_by_headers, ids="global", of_protobuf=True)
     assert named(b"x", [*GOOD, TYPE]) == bytes((0, *bytes(7), 5)) + b"\x09\x0a\x07Readingx"
     assert named(b"x", GOOD) == b"\xff"
+    long = ("apicurio.protobuf.type", b"R" * 200)
+    assert named(b"x", [*GOOD, long]) is not None
+    assert name_of((named(b"x", [*GOOD, long]) or b"")[9:]) == ("R" * 200, 205)
 
 
 @pytest.mark.parametrize("written", ["avro", "protobuf"])

@@ -6,13 +6,18 @@ import asyncio
 import gc
 import subprocess
 import time
+import tomllib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from meteragent.config import from_document
 from meteragent.config.registry import Registry as Settings
+from meteragent.config.works import Work, works
 from meteragent.errors import MeterAgentError, RegistryRefused, RegistryUnreachable
+from meteragent.formats.avro_encoder import AvroEncoder
+from meteragent.formats.encoder import Encoder
 from meteragent.formats.mapping import Mapping
 from meteragent.formats.messages import message_decoder
 from meteragent.formats.registered import RegisteredDecoder, Schema, SchemasLacking
@@ -20,6 +25,7 @@ from meteragent.kafka import asked, schemas
 from meteragent.kafka import registry as asking
 from meteragent.kafka.registry import RegistryClient
 from meteragent.kafka.schemas import Schemas, Wanted
+from meteragent.kafka.subjects import release_encoder
 from meteragent.watch.events import Occurrence, SchemasAwaited
 from tests.registry.server import Registry, Store, registry
 
@@ -357,3 +363,52 @@ def test_a_store_outlives_its_server() -> None:
         number = run(client(server).registered("a", SCHEMA))
     with registry(store=store) as server:
         assert run(client(server).schema(number)) == SCHEMA
+
+
+GROUPS = """
+[agent]
+key_file = "noise.key"
+[kafka]
+output_format = "avro"
+[kafka.registry]
+url = "{url}"
+[budget]
+amount = "100"
+radius = "100W"
+groups = "50"
+[[policy]]
+name = "homes"
+window = "30m"
+interval = "15m"
+maximum = "24kW"
+epsilon = "1"
+radius = "100W"
+share = "48"
+[[policy.tier]]
+name = "research"
+epsilon = "0.5"
+[[group]]
+name = "feeders"
+window = "30m"
+interval = "15m"
+maximum = "24kW"
+home_maximum = "24kW"
+epsilon = "1"
+radius = "100W"
+min_homes = 2
+[[group.tier]]
+name = "public"
+epsilon = "0.5"
+"""
+
+
+def test_groups_and_tiers_are_written_in_avro_too(server: Registry, tmp_path: Path) -> None:
+    """Each kind of work registers what it writes; who reads homes for groups writes nothing."""
+    config = from_document(tomllib.loads(GROUPS.format(url=server.url)), tmp_path, {})
+    made = {work: run(release_encoder(own)) for work, own in works(config).items()}
+    assert {work: type(encoder) for work, encoder in made.items()} == {
+        Work.METERS: AvroEncoder, Work.HOMES: Encoder, Work.GROUPS: AvroEncoder
+    }  # fmt: skip
+    written = [config.kafka.output, f"{config.kafka.output}.research"]
+    written += [config.kafka.groups_output, f"{config.kafka.groups_output}.public"]
+    assert server.store.subjects == {f"{topic}-value": [1] for topic in written}
