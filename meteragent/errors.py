@@ -242,6 +242,22 @@ class TooEarly(MeterAgentError):
         self.until = until
 
 
+class TransactionTooLong(MeterAgentError):
+    """What was sent at once took longer than brokers let a transaction take."""
+
+    retriable: ClassVar[bool] = True
+
+    def __init__(self, partition: int, records: int, portion: int) -> None:
+        super().__init__(
+            f"kafka.transaction_timeout: {records} records of partition {partition} were not "
+            f"committed in time; next time they go in portions of about {portion}. If this comes "
+            "again, one moment closes more windows than that: raise it"
+        )
+        self.partition = partition
+        self.records = records
+        self.portion = portion
+
+
 class PartitionsChanged(MeterAgentError):
     """Accounts may not lie where they are looked for: the topics must be judged anew."""
 

@@ -10,6 +10,7 @@ receive    answers of brokers, received where they stay
 fetch, unpack    the input as batches of bytes, and what they hold as columns
 decode_once    what several kinds of work read, decoded by whoever comes first
 registry, schemas, subjects    a schema registry: asked, waited for, told what releases are
+portions    how much goes into one transaction
 intake      the pipeline of a partition, and what it has made
 outbox      records of a transaction, in batches
 owner       what a ledger says of who writes it, and a position of its ledger
