@@ -20,6 +20,7 @@
     ├── AccountsAstray         accounts do not lie where their meters are at home
     ├── Superseded             a newer configuration is at work in the group
     ├── TooEarly               what was lost may still count                    (retriable)
+    ├── TransactionTooLong     a commit takes longer than it may           (retriable)
     ├── PartitionsChanged      the input has other partitions than it had      (retriable)
     ├── BatchRefused           a batch of the input that cannot be unpacked
     ├── InputDamaged           an input file that cannot be read any further

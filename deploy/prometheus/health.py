@@ -27,8 +27,8 @@ ALERTS = (
                 "one group, with session timeouts longer than their pauses?"
             ),
             (
-                "Timeouts: is a broker slow? The log says `kafka.transaction_timeout` where what was "
-                "sent at once took too long, and how much that was: smaller portions follow by "
+                "Timeouts: is a broker slow? The log says `kafka.transaction_timeout` where what "
+                "was sent at once took too long, and how much that was: smaller portions follow by "
                 "themselves; if it comes again, raise it."
             ),
         ),
