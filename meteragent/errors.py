@@ -20,7 +20,6 @@
     ├── AccountsAstray         accounts do not lie where their meters are at home
     ├── Superseded             a newer configuration is at work in the group
     ├── TooEarly               what was lost may still count                    (retriable)
-    ├── TransactionTooLong     a commit takes longer than it may           (retriable)
     ├── PartitionsChanged      the input has other partitions than it had      (retriable)
     ├── BatchRefused           a batch of the input that cannot be unpacked
     ├── InputDamaged           an input file that cannot be read any further
@@ -241,22 +240,6 @@ class TooEarly(MeterAgentError):
             "then, or add --yes: until then meters may spend up to a second budget"
         )
         self.until = until
-
-
-class TransactionTooLong(MeterAgentError):
-    """What was sent at once took longer than brokers let a transaction take."""
-
-    retriable: ClassVar[bool] = True
-
-    def __init__(self, partition: int, records: int, portion: int) -> None:
-        super().__init__(
-            f"kafka.transaction_timeout: {records} records of partition {partition} were not "
-            f"committed in time; next time they go in portions of about {portion}. If this comes "
-            "again, one moment closes more windows than that: raise it"
-        )
-        self.partition = partition
-        self.records = records
-        self.portion = portion
 
 
 class PartitionsChanged(MeterAgentError):

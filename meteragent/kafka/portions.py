@@ -1,11 +1,29 @@
 """How much goes into one transaction: less after one that brokers gave up as too long."""
 
-from meteragent.errors import TransactionTooLong
+from typing import ClassVar
+
+from meteragent.errors import MeterAgentError
 
 MOST_AT_ONCE = 50_000
 """Releases in a transaction, and a stage's more: what they take of memory is bounded."""
 EASILY = 8
 """A transaction that takes no more than this part of its time may hold twice as much."""
+
+
+class TransactionTooLong(MeterAgentError):
+    """What was sent at once took longer than brokers let a transaction take."""
+
+    retriable: ClassVar[bool] = True
+
+    def __init__(self, partition: int, records: int, portion: int) -> None:
+        super().__init__(
+            f"kafka.transaction_timeout: {records} records of partition {partition} were not "
+            f"committed in time; next time they go in portions of about {portion}. If this comes "
+            "again, one moment closes more windows than that: raise it"
+        )
+        self.partition = partition
+        self.records = records
+        self.portion = portion
 
 
 class Portion:

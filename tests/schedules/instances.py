@@ -8,8 +8,9 @@ from functools import partial
 from aiokafka.errors import IllegalOperation, IllegalStateError, KafkaError
 
 from meteragent.config import Config
-from meteragent.errors import BrokerUnreachable, MeterAgentError, TransactionTooLong
+from meteragent.errors import BrokerUnreachable, MeterAgentError
 from meteragent.kafka.agents import Agents
+from meteragent.kafka.portions import TransactionTooLong
 from meteragent.kafka.worker import Worker
 from meteragent.stream.partition import State
 from meteragent.watch.events import AgentFailed, Occurrence, PartitionFailed
