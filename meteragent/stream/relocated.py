@@ -65,9 +65,13 @@ class Come:
             if way in self.furthest or reached:
                 done = max([*reached, self.furthest.get(way, UNKNOWN)])
                 anew = Settled.anew(policy, int(policy.panes.start(done)), sources)
-                goes_on = drained and way in self.alike and reached <= {self.furthest[way]}
+                goes_on = drained and self._goes_on(way, reached)
                 found[way] = anew._replace(lost=_lost(its)) if goes_on else anew
         return written(found)
+
+    def _goes_on(self, way: str, reached: set[int]) -> bool:
+        """Whether all have told of the same panes, and groups are decided as far."""
+        return way in self.alike and reached <= {self.furthest[way]}
 
 
 def _lost(settled: Iterable[Settled]) -> int:
