@@ -26,7 +26,11 @@ ALERTS = (
                 "Fenced producers: two instances believe that they own a partition. Are they in "
                 "one group, with session timeouts longer than their pauses?"
             ),
-            "Timeouts: is a broker slow, or `kafka.transaction_timeout` shorter than a commit?",
+            (
+                "Timeouts: is a broker slow? The log says `kafka.transaction_timeout` where what "
+                "was sent at once took too long, and how much that was: smaller portions follow by "
+                "themselves; if it comes again, raise it."
+            ),
         ),
     ),
     Alert(

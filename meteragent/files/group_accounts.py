@@ -1,6 +1,6 @@
 """Groups, as a ledger knows them: taken up at the start, and written down with every commit."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,18 +40,18 @@ class GroupAccounts:
         """Whether the ledger says so already."""
         self._accounts: dict[str, bytes] = {}
         self._homes: dict[str, bytes] = {}
-        self.remarks: list[str] = [
-            f"[[group]] {name}: no home is in a group that it is for: nothing is released by it"
-            for name in without_members(config.groups, asked)
-        ]
+        self.remarks = [*self._remarks(listed, asked)]
         """What is not as it was asked for, in words."""
-        left = {m.group for m in listed} - {m.group for m in asked}
-        if left:
-            self.remarks.append(
-                f"{len(left)} groups have no [[group]]: nothing is released of them"
+
+    def _remarks(self, listed: Sequence[Membership], asked: Sequence[Membership]) -> Iterator[str]:
+        for name in without_members(self._config.groups, asked):
+            yield (
+                f"[[group]] {name}: no home is in a group that it is for: nothing is released by it"
             )
+        if left := {m.group for m in listed} - {m.group for m in asked}:
+            yield f"{len(left)} groups have no [[group]]: nothing is released of them"
         if self._plan.later or self._plan.refused:
-            self.remarks.append(
+            yield (
                 f"{self._plan.later} memberships begin later than they are to, and "
                 f"{self._plan.refused} never do: all groups that a home is in, or was in within "
                 "the horizon, must fit what it reserves for them (budget.groups)"

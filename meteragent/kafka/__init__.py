@@ -11,6 +11,7 @@ fetch, walk, unpack    the input as batches of bytes, the way through them, and 
 decode_once    what several kinds of work read, decoded by whoever comes first
 asked, registry, apicurio    a schema registry, by either of two interfaces
 schemas, subjects    what it tells is waited for, and it is told what releases are
+portions    how much goes into one transaction
 intake      the pipeline of a partition, and what it has made
 outbox      records of a transaction, in batches
 owner       what a ledger says of who writes it, and a position of its ledger

@@ -40,7 +40,7 @@ class _Partition:
     def __init__(self, unpacker: Unpacker) -> None:
         self._unpacker = unpacker
         self._kept: list[_Read] = []
-        self.readers: WeakSet[Reader] = WeakSet()
+        self.readers: WeakSet[SharedReader] = WeakSet()
 
     def columns(self, fetched: Fetched) -> Readings | None:
         """What the records hold that are wanted of these; nothing if none is."""
@@ -83,7 +83,7 @@ def _wanted(fetched: Fetched, span: tuple[int, int]) -> tuple[int, int]:
     return max(first, fetched.first), min(until, fetched.until)
 
 
-class Reader:
+class SharedReader:
     """One kind of work on a partition."""
 
     def __init__(self, partition: _Partition) -> None:
@@ -103,10 +103,10 @@ class DecodedOnce:
         self.decoder = message_decoder(config.mapping)
         self._partitions: dict[int, _Partition] = {}
 
-    def reader(self, partition: int) -> Reader:
+    def reader(self, partition: int) -> SharedReader:
         """For one kind of work; another one that reads the same has its own."""
         known = self._partitions.get(partition)
         if known is None:
             its = unpacker_for(self._mapping, self.decoder)
             known = self._partitions[partition] = _Partition(its)
-        return Reader(known)
+        return SharedReader(known)

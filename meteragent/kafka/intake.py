@@ -10,6 +10,7 @@ from aiokafka import TopicPartition
 from meteragent.formats.encoder import reject_document
 from meteragent.formats.forms import ReleaseEncoder
 from meteragent.kafka.outbox import Headers, Outbox, Record, headers_of
+from meteragent.kafka.portions import Portion
 from meteragent.kafka.walk import Fetched
 from meteragent.kafka.work import Unpacks
 from meteragent.stream.pipeline import Pipeline, Position
@@ -17,9 +18,6 @@ from meteragent.stream.readings import Reason
 from meteragent.stream.releases import Document, Step, stages
 from meteragent.watch.decided import Verdicts
 from meteragent.watch.events import BatchTaken, Listener
-
-MOST_AT_ONCE = 50_000
-"""Releases in a transaction, and a stage's more: what they take of memory is bounded."""
 
 
 class Intake:
@@ -47,6 +45,8 @@ class Intake:
         For these reasons rejects are counted, and no document says so: others write it.
         """
         self._silent = silent
+        self.portion = Portion()
+        """How much goes into one transaction."""
         self.pipeline = pipeline
         self.next = pipeline.position().offset
         """The record that it is to be fed next."""
@@ -104,7 +104,7 @@ class Intake:
 
     def is_full(self, most: int) -> bool:
         """Whether nothing more is to be taken before a commit: of so many, or at all."""
-        return self.waiting >= most or self.busy
+        return self.waiting >= min(most, self.portion.size) or self.busy
 
     async def go_on(self, committed: Position) -> None:
         """Take the next portion; or let time pass as it was announced, if this is committed."""
@@ -159,7 +159,7 @@ class Intake:
                 for _, _, _, end, meter, text, policy in documents:
                     topic = self._outbox.releases.setdefault(self._outputs[policy], [])
                     topic.append(Record(meter.encode(), text, end, self._headers[policy]))
-                if len(self._outbox) >= MOST_AT_ONCE:
+                if len(self._outbox) >= self.portion.size:
                     return
         except BaseException:
             self.forget()

@@ -48,7 +48,7 @@ async def accept_all(config: Config, key: NoiseKey, now: int, *, confirmed: bool
     for work, own in works(config).items():
         async with alone(own, key, Clients(own.kafka), lambda _: None) as (admin, _):
             sources = await topics.partitions_of(admin, config.kafka.input)
-            losses.append(_Losses(work, own, sources, now, confirmed=confirmed))
+            losses.append(_OfWork(work, own, sources, now, confirmed=confirmed))
     for one in losses:
         await one.accept(key)
     if early := [clock for one in losses for clock in one.early]:
@@ -58,7 +58,7 @@ async def accept_all(config: Config, key: NoiseKey, now: int, *, confirmed: bool
 
 
 @dataclass
-class _Losses:
+class _OfWork:
     """The ledger of one kind of work, and what was lost of it."""
 
     work: Work

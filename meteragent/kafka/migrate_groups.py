@@ -65,7 +65,7 @@ async def migrate_all(config: Config, key: NoiseKey, now: int, *, gather: bool =
 
 
 @dataclass(frozen=True)
-class _Spread:
+class _Placed:
     """Homes and groups, over so many partitions."""
 
     homes: Shared
@@ -94,11 +94,11 @@ class _Both:
     of_homes: Sharing
     of_groups: Sharing
 
-    def over(self, inputs: int, sums: int) -> _Spread:
+    def over(self, inputs: int, sums: int) -> _Placed:
         """Over so many partitions of the input, and of sums."""
         spread = Homes(self.config.kafka.partitioner, inputs), Homes(SUMS, sums)
         known = self.config, self.key, self.members
-        return _Spread(
+        return _Placed(
             replace(self.of_homes(inputs), work=kind_of(Work.HOMES, *known, *spread)),
             replace(self.of_groups(sums), work=kind_of(Work.GROUPS, *known, *spread)),
         )
@@ -127,7 +127,7 @@ async def migrate_groups(config: Config, key: NoiseKey, now: int) -> Moved:
     return Moved(moved, decided.windows, told.elsewhere)
 
 
-async def _relocate(admin: AIOKafkaAdminClient, old: _Spread, new: _Spread, now: int) -> int:
+async def _relocate(admin: AIOKafkaAdminClient, old: _Placed, new: _Placed, now: int) -> int:
     """From the old partitions to the new ones; answer with how many records that were."""
     left_homes = await _settled(old.homes, now)
     left_groups = await _settled(old.groups, now)

@@ -18,6 +18,7 @@ from meteragent.kafka.handover import Handover, Shared
 from meteragent.kafka.intake import Intake
 from meteragent.kafka.outbox import Sent, send_all
 from meteragent.kafka.ownership import NOT_OURS
+from meteragent.kafka.portions import Portion
 from meteragent.kafka.rights import DENIED
 from meteragent.kafka.schemas import Wanted
 from meteragent.kafka.takeover import take_over
@@ -44,8 +45,7 @@ class Worker:
         self.partition = partition
         self.life = Life()
         self.left = asyncio.Event()
-        self.failures = 0
-        self._sound = True
+        self.failures, self._sound = 0, True
         self.sent_at = self._now()
         """When the last transaction was begun, or found to have nothing in it."""
         self.handover = inherited or Handover()
@@ -58,7 +58,7 @@ class Worker:
         self._task: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self._sent: Sent | None = None
-        self._held_back = False
+        self._held_back, self._portion = False, Portion()
         self.wanted = Wanted(self._now)
 
     @property
@@ -143,6 +143,8 @@ class Worker:
 
     def fail(self, error: BaseException) -> None:
         """Something went wrong: say it, and start over."""
+        if isinstance(error, TimeoutError) and self._sent is not None:
+            error = self._portion.failed(self.partition, len(self._sent.outbox))
         if self.life.state not in {State.LOST, State.FAILED}:
             self.failures += 1
             self._sound = False
@@ -171,10 +173,8 @@ class Worker:
             return
         begun = self._now()
         found = await take_over(self._shared, self.source, self.handover)
-        seconds = self._now() - begun
-        self._shared.tell(
-            events.PartitionRestored(self.partition, found.meters, seconds, found.lost)
-        )
+        took = self._now() - begun
+        self._shared.tell(events.PartitionRestored(self.partition, found.meters, took, found.lost))
 
     def _seek(self) -> None:
         self._go_on()
@@ -183,6 +183,7 @@ class Worker:
 
     def _go_on(self) -> None:
         assert self.intake is not None  # noqa: S101 - RESTORED comes after _restore
+        self.intake.portion = self._portion
         self._shared.consumer.seek(self.source, self.intake.next)
         self.sought = object()
 
@@ -268,6 +269,7 @@ class Worker:
             sent, self._sent = self._sent, None
             self.handover.committed, self.handover.bond = sent.position, sent.bond
             seconds = self._now() - sent.begun
+            self._portion.ended(seconds, self._kafka.transaction_timeout / 1000)
             windows, gone = sent.outbox.released, self._shared.outlived(sent.outbox)
             self._shared.tell(events.TransactionEnded(self.partition, windows, seconds, gone))
             self.failures, self.handover.unwritten = 0, {}

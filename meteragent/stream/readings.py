@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import compress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -226,14 +226,18 @@ def joined(parts: Sequence[Readings]) -> Readings | None:
     first, *others = parts
     if not others:
         return first
+
+    def column(name: str) -> Any:  # noqa: ANN401 - of readings it is of floats
+        return np.concatenate([getattr(part, name) for part in parts])
+
     return Readings(
         _meters(parts),
-        np.concatenate([part.offsets for part in parts]),
-        np.concatenate([part.timestamps for part in parts]),
-        np.concatenate([part.counts for part in parts]),
-        np.concatenate([part.starts for part in parts]),
-        np.concatenate([part.intervals for part in parts]),
-        np.concatenate([part.watts for part in parts]),
+        column("offsets"),
+        column("timestamps"),
+        column("counts"),
+        column("starts"),
+        column("intervals"),
+        column("watts"),
         [reject for part in parts for reject in part.rejects],
         parts[-1].next_offset,
     )

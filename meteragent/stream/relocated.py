@@ -30,12 +30,11 @@ class Come:
         """As their ledgers have it."""
         told = [passed(record) for record in records if record is not None]
         furthest, alike = {}, set()
-        for way in {way for its in told for way in its}:
-            panes = {its.get(way) for its in told} - {UNKNOWN}
-            known = [pane for pane in panes if pane is not None]
+        for way in set().union(*told):
+            known = {its[way] for its in told if way in its} - {UNKNOWN}
             if known:
                 furthest[way] = max(known)
-            if known and len(panes) == 1:
+            if len(known) == 1 and all(way in its for its in told):
                 alike.add(way)
         return cls(furthest, frozenset(alike))
 
@@ -65,8 +64,16 @@ class Come:
             reached = {one.done for one in its} - {UNKNOWN}
             if way in self.furthest or reached:
                 done = max([*reached, self.furthest.get(way, UNKNOWN)])
-                found[way] = Settled.anew(policy, int(policy.panes.start(done)), sources)
-                if drained and way in self.alike and reached <= {self.furthest[way]}:
-                    lost = max((one.lost for one in its), default=UNKNOWN)
-                    found[way] = found[way]._replace(lost=lost)
+                anew = Settled.anew(policy, int(policy.panes.start(done)), sources)
+                goes_on = drained and self._goes_on(way, reached)
+                found[way] = anew._replace(lost=_lost(its)) if goes_on else anew
         return written(found)
+
+    def _goes_on(self, way: str, reached: set[int]) -> bool:
+        """Whether all have told of the same panes, and groups are decided as far."""
+        return way in self.alike and reached <= {self.furthest[way]}
+
+
+def _lost(settled: Iterable[Settled]) -> int:
+    """The last pane of which something is lost already, or UNKNOWN."""
+    return max((one.lost for one in settled), default=UNKNOWN)

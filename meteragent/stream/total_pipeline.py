@@ -109,7 +109,7 @@ class TotalPipeline:
 
     def _decide(self, total: PaneTotals, offset: int) -> Iterator[Step]:
         """What may be decided now, as this record has made it so."""
-        for told, lost in total.sums():
+        for told, lost in total.sums(offset):
             if lost:
                 total.groups.lose(total.nth, told.pane)
             course = Course.of_tick(NEVER, offset)
@@ -183,7 +183,9 @@ def settled_in(record: bytes | None) -> dict[str, Settled]:
     try:
         found = {} if record is None else json.loads(record)
         return {
-            way: Settled(int(its["done"]), int(its["lost"]), dict(its["began"]))
+            way: Settled(
+                int(its["done"]), int(its["lost"]), dict(its["began"]), int(its.get("by", -1))
+            )
             for way, its in found.items()
         }
     except (ValueError, KeyError, TypeError, AttributeError):

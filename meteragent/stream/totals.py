@@ -40,6 +40,8 @@ class Settled(NamedTuple):
     """The last pane of which something is lost."""
     began: dict[int, int] = {}  # noqa: RUF012 - nobody changes it
     """Partition of the input -> the first pane that it told of, where that was decided."""
+    by: int = -1
+    """Which record decided the last of them: what came before it may be read again."""
 
     @classmethod
     def anew(cls, policy: Policy, since: int, sources: int) -> "Settled":
@@ -60,6 +62,7 @@ class PaneTotals:
         self.way = way_of(groups.assigned[nth])
         self.policy = groups.assigned[nth].policy
         self.done = self.lost = UNKNOWN
+        self._by = -1
         self._began: dict[int, int] = {}
         self._after: dict[int, int] = {}
         """Partition of the input -> the first pane that it told of, where it had told of those
@@ -76,11 +79,11 @@ class PaneTotals:
     def kept(self) -> Settled:
         """As it is now."""
         began = {source: pane for source, pane in self._began.items() if pane < self.done}
-        return Settled(self.done, self.lost, began)
+        return Settled(self.done, self.lost, began, self._by)
 
     def go_on(self, kept: Settled) -> None:
         """Take over what was kept. Precondition: nothing was told yet."""
-        self.done, self.lost, began = kept
+        self.done, self.lost, began, self._by = kept
         self._began = dict(began)
 
     def oldest(self) -> int | None:
@@ -92,10 +95,11 @@ class PaneTotals:
 
     def take(self, arrived: Arrived) -> Reason | None:
         """Note what a partition tells; answer why it is refused, if it is."""
-        _, partial = arrived
+        offset, partial = arrived
         pane, source = partial.pane, partial.source
         if pane < self.done:
-            return Reason.LATE_PARTIAL if source in self.awaited(pane) else None
+            again = offset <= self._by or source not in self.awaited(pane)
+            return None if again else Reason.LATE_PARTIAL
         key = (source, partial.part)
         if key in self._pending[pane]:
             return Reason.REPEATED_PARTIAL
@@ -134,8 +138,8 @@ class PaneTotals:
         """Which partitions of the input are to pass a pane."""
         return self._roster.sources(self._partition, self._start(pane))
 
-    def sums(self) -> Iterator[tuple[PaneSum, bool]]:
-        """Sum what may be summed, with whether something of it is lost."""
+    def sums(self, by: int) -> Iterator[tuple[PaneSum, bool]]:
+        """Sum what this record lets be summed, with whether something of it is lost."""
         while (pane := self.next) is not None:
             told = [its.partial for its in self._pending.pop(pane, {}).values()]
             lost = any(self._is_of_others(partial) for partial in told)
@@ -143,7 +147,7 @@ class PaneTotals:
             for source in self.awaited(pane):
                 lost |= self._is_missing(source, pane, told)
                 lost |= self._after.get(source, UNKNOWN) > first
-            self.done = pane + 1
+            self.done, self._by = pane + 1, by
             if lost:
                 self.lost = pane
             yield self._sum(pane, [p for p in told if not self._is_of_others(p)]), lost

@@ -10,6 +10,7 @@ import pytest
 from meteragent.commands.explain import explanations
 from meteragent.config import Config, from_document
 from meteragent.config.presets import presets
+from meteragent.config.works import Work, works
 from meteragent.errors import ConfigRefused
 from meteragent.privacy.group import GroupPolicy
 from meteragent.privacy.members import Membership
@@ -249,3 +250,11 @@ def test_layers_are_of_power() -> None:
     asked = {"window": "15m", "queries": ["layers(500W)"], "budget": "96", "step": "100l/h"}
     said = refused(group=[GROUP | flow | asked], input={"unit": "l/h"})
     assert any("layers of what is no power" in one for one in said), said
+
+
+def test_groups_are_spelled_as_those_do_who_say_who_is_in_them() -> None:
+    """Whatever is made of the ids of meters: else their accounts would be looked for elsewhere."""
+    config = from_document({"agent": {"normalise_ids": True}, "group": [ALONE]}, Path(), {})
+    its = works(config)
+    assert its[Work.HOMES].agent.normalise_ids
+    assert not its[Work.GROUPS].agent.normalise_ids

@@ -23,7 +23,7 @@ from tests.kafka.test_unpack import log
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from meteragent.kafka.decode_once import Reader
+    from meteragent.kafka.decode_once import SharedReader
     from meteragent.stream.readings import Readings
 
 TABLE = {"window": "1m", "interval": "10s", "maximum": "1kW", "epsilon": "1", "budget": "9"}
@@ -84,7 +84,7 @@ def test_each_reads_what_it_would_alone(once: DecodedOnce, seed: int) -> None:
         assert told(readers[nth].columns(fetched)) == told(alone.columns(fetched))
 
 
-def decoded(readers: list[Reader], its: list[Fetched]) -> int:
+def decoded(readers: list[SharedReader], its: list[Fetched]) -> int:
     """How often anything is decoded, if all of them read the same, one step after the other."""
     with patch.object(Unpacker, "columns", autospec=True, side_effect=Unpacker.columns) as columns:
         for fetched in its:

@@ -45,7 +45,7 @@ def test_a_long_pause_is_committed_in_portions_with_the_position_before_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Ten private meters, a pause of a hundred windows, two steps' releases at a time."""
-    monkeypatch.setattr("meteragent.kafka.intake.MOST_AT_ONCE", 1)
+    monkeypatch.setattr("meteragent.kafka.portions.MOST_AT_ONCE", 1)
     monkeypatch.setattr("meteragent.stream.panes.PANES_AT_ONCE", 200)
     meters = [f"m-{number}" for number in range(10)]
     private = policy(presence="private")

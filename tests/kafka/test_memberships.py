@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from aiokafka import TopicPartition
@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from meteragent.kafka.clients import Clients
 
 TOPIC = TopicPartition("meter.groups", 0)
-TABLE = {"window": "1m", "interval": "10s", "maximum": "1kW", "epsilon": "1", "budget": "9"}
+TABLE = {
+    "name": "all",
+    "window": "1m",
+    "interval": "10s",
+    "maximum": "1kW",
+    "epsilon": "1",
+    "budget": "9",
+}
 
 
 class Reader:
@@ -60,7 +67,7 @@ def test_who_could_not_connect_at_first_still_notices_that_homes_move(
     config, clients = from_document({"policy": [TABLE]}, tmp_path, {}), Flaky(failing)
     topic = MembersTopic(config, cast("Clients", clients), {TOPIC: 3})
 
-    async def read(_: Any) -> MembersTold:
+    async def read(_: object) -> MembersTold:
         return MembersTold([Membership("h", "g")], 1, 0, 0)
 
     monkeypatch.setattr(MembersTopic, "read", read)

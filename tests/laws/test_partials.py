@@ -308,3 +308,22 @@ def test_mistakes_are_noticed(planted: Callable[[], AbstractContextManager[objec
         world.go([(0, 0, 20), (1, 0, 9), (1, 1, 9), (0, 1, 30), (2, 0, 1), (3, 1, 1)])
     same = by_group(world.releases) == by_group(straight(ALL, CALM).releases)
     assert same == (planted is None)
+
+
+def test_partials_of_which_a_portion_was_decided_are_not_late_when_they_are_read_again() -> None:
+    """An instance dies between two portions of one batch: its position is from before both."""
+    world = World(ALL, CALM, 2, 1)
+    for source in world.sources:
+        source.feed(len(source.log))
+        source.tick(end_of(CALM))
+    [sink] = world.sinks
+    partials = Partials([*range(len(sink.topic))], [*sink.topic])
+    steps = sink.pipeline.feed(partials)
+    for _, step in zip(range(len(sink.topic) // 4), steps, strict=False):
+        sink.ledger.update(step.accounts)
+    sink.crash()
+    sink.feed(len(sink.topic))
+    assert sink.rejected == []
+    sink.topic.append(sink.topic[0])
+    sink.feed(1)
+    assert sink.rejected == [Reason.LATE_PARTIAL]

@@ -10,6 +10,7 @@ from aiokafka.errors import IllegalOperation, IllegalStateError, KafkaError
 from meteragent.config import Config
 from meteragent.errors import BrokerUnreachable, MeterAgentError
 from meteragent.kafka.agents import Agents
+from meteragent.kafka.portions import TransactionTooLong
 from meteragent.kafka.worker import Worker
 from meteragent.stream.partition import State
 from meteragent.watch.events import AgentFailed, Occurrence, PartitionFailed
@@ -20,7 +21,10 @@ from tests.schedules.members import Members
 from tests.schedules.network import Network
 from tests.schedules.world import AnyWorld
 
-BY_THE_NETWORK = (KafkaError, BrokerUnreachable, TimeoutError, asyncio.CancelledError)
+BY_THE_NETWORK = (
+    *(KafkaError, BrokerUnreachable, TimeoutError, TransactionTooLong),
+    asyncio.CancelledError,
+)
 """What a partition, or an agent, may fail for in here ..."""
 BY_MISUSE = (IllegalOperation, IllegalStateError)
 """... and which of these says that a client was not used as it should be."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from meteragent.kafka import group, intake, memberships
+from meteragent.kafka import group, memberships, portions
 from meteragent.stream import trail
 from tests.given import SECOND
 
@@ -15,7 +15,7 @@ def limits_as_small_as_the_worlds() -> Iterator[None]:
     with (
         patch.object(memberships, "LOOK_SECONDS", 0.5),
         patch.multiple(group, MOST_WAITING=6, LEAST_WAITING=6),
-        patch.object(intake, "MOST_AT_ONCE", 2),
+        patch.object(portions, "MOST_AT_ONCE", 2),
         patch.multiple(trail, LONGER=-15 * SECOND, MILE=1, AT_LEAST=9),
     ):
         yield

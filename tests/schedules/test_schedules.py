@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.schedules import planted, planted_groups
+from tests.schedules import planted, planted_groups, schedule
 from tests.schedules.schedule import failure, trace
 
 if TYPE_CHECKING:
@@ -69,6 +69,18 @@ def test_in_no_schedule_with_late_readings_a_group_is_drawn_twice() -> None:
 def test_in_all_of_many_schedules_groups_are(first: int) -> None:
     sweep(range(first, first + 200), "groups")
     sweep(range(first + 200, first + 250), "late-groups")
+
+
+def test_what_can_never_be_sent_in_time_is_said_and_not_just_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In this world 75 windows are over at once, and each is a request: that takes too long."""
+    monkeypatch.setitem(schedule.BATCHES, "late", 1)
+    found = failure(2, "late")
+    assert found is not None
+    assert "Stalled" in found.partition("\n")[0]
+    assert "75 records of partition 1 were not committed in time; next time" in found
+    assert "error=TimeoutError" not in found
 
 
 def test_a_schedule_leaves_nothing_behind_that_others_stumble_over() -> None:
