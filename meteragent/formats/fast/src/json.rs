@@ -50,7 +50,10 @@ impl Pattern {
                     found.set(*cell, Cell::Text(&rest[..length]));
                     cursor.pass(length);
                 }
-                Blank::Value(cell) => found.set(*cell, scalar(&mut cursor)?),
+                Blank::Value(cell) => {
+                    let (token, number) = cursor.token()?;
+                    found.set(*cell, Cell::Token(token, number));
+                }
                 Blank::Series(at) => series(&mut cursor, places.all.get(*at)?, found)?,
                 Blank::Unasked => cursor.skipped().map(|_| ())?,
             }
@@ -146,7 +149,8 @@ fn value<'a>(
                 found.set(which, cell);
                 match cell {
                     Cell::Text(_) => found.mark(from + 1, cursor.at() - 1, Blank::Text(which)),
-                    _ => found.mark(from, cursor.at(), Blank::Value(which)),
+                    Cell::Token(..) => found.mark(from, cursor.at(), Blank::Value(which)),
+                    _ => found.mark_odd(),
                 }
                 Some(())
             }

@@ -389,6 +389,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The same, behind how it is written.
+    #[inline(always)]
     pub fn token(&mut self) -> Option<(&'a [u8], f64)> {
         self.skip_space();
         let from = self.at;
