@@ -157,14 +157,12 @@ def _avro(name: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
 
 READING_SCHEMA, BLOCK_SCHEMA = _avro("Reading", FIELDS), _avro("Block", BLOCK_FIELDS)
 DEVICE = _avro("Device", [{"name": "id", "type": "string"}, {"name": "type", "type": "string"}])
-NESTED_SCHEMA = _avro(
-    "Telemetry",
-    [
-        {"name": "device", "type": DEVICE},
-        {"name": "at", "type": "long"},
-        {"name": "kwh", "type": ["null", "double"]},
-    ],
-)
+NESTED: list[dict[str, Any]] = [
+    {"name": "device", "type": DEVICE},
+    {"name": "at", "type": "long"},
+    {"name": "kwh", "type": ["null", "double"]},
+]
+NESTED_SCHEMA = _avro("Telemetry", NESTED)
 ENERGY = Meaning(Quantity("energy", "kWh", INTERVAL), INTERVAL)
 JSON, BLOCKS = "JSON", f"JSON, blocks of {BLOCK}"
 

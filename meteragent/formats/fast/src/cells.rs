@@ -118,7 +118,10 @@ impl Places {
         for (name, index) in way {
             let here = &self.all[at];
             (here.cell.is_none() && !here.is_list).then_some(())?;
-            let known = here.steps.iter().find(|step| *step.name == *name.as_bytes());
+            let known = here
+                .steps
+                .iter()
+                .find(|step| *step.name == *name.as_bytes());
             let is_alike = index.is_some() && here.steps.iter().any(|step| step.index == *index);
             (known.is_some() || !is_alike).then_some(())?;
             at = match known {

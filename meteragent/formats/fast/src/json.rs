@@ -98,7 +98,12 @@ impl<'a> Entries<'a> {
     }
 
     /// The next one; false if there is none. Nothing: it is not surely plain.
-    pub fn next(&mut self, places: &Places, depth: usize, found: &mut Found<'a, '_>) -> Option<bool> {
+    pub fn next(
+        &mut self,
+        places: &Places,
+        depth: usize,
+        found: &mut Found<'a, '_>,
+    ) -> Option<bool> {
         let goes_on = if self.is_first {
             self.cursor.ahead() != Some(b']')
         } else {
@@ -226,6 +231,8 @@ fn scalar<'a>(cursor: &mut Cursor<'a>) -> Option<Cell<'a>> {
         b'n' => cursor.word(b"null").then_some(Cell::Null),
         b't' => cursor.word(b"true").then_some(Cell::Other),
         b'f' => cursor.word(b"false").then_some(Cell::Other),
-        _ => cursor.token().map(|(token, number)| Cell::Token(token, number)),
+        _ => cursor
+            .token()
+            .map(|(token, number)| Cell::Token(token, number)),
     }
 }
