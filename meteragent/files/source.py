@@ -142,12 +142,16 @@ class Source:
 
     def _full_blocks(self, text: bytes) -> Iterator[LineBlock]:
         """Hold whole lines, and give those that make a block full."""
-        while text:
+        ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _NEWLINE) + 1
+        done = at = 0
+        while done < len(ends):
             room = LINES - (self.lines + self._held_lines) % LINES
-            part = _first_lines(text, room)
-            text = text[len(part) :]
-            self._held.append(part)
-            self._held_lines += (lines := part.count(b"\n"))
+            lines = min(room, len(ends) - done)
+            done += lines
+            end = int(ends[done - 1])
+            self._held.append(text[at:end])
+            self._held_lines += lines
+            at = end
             if lines == room or sum(map(len, self._held)) > MOST_HELD:
                 yield self._block()
 
@@ -256,12 +260,6 @@ def _inflated(first: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
         data = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
     if not inflater.eof:
         raise EOFError
-
-
-def _first_lines(text: bytes, count: int) -> bytes:
-    """The first `count` lines of whole ones, or all if there are fewer."""
-    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _NEWLINE)
-    return text if len(ends) <= count else text[: int(ends[count - 1]) + 1]
 
 
 def _unified(text: bytes) -> bytes:

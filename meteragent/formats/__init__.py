@@ -4,6 +4,7 @@ forms       what a format has to do
 json_one    what one record means
 json_many   many records parsed together, wherever nothing is unusual
 decoder     a batch of messages -> columns, by these two
+merging     columns that were read apart, put together again
 json_body   JSON as documents, which a mapping reads
 times       times as exports write them
 framing     what stands before a message whose schema is in a registry
@@ -18,7 +19,8 @@ json_schema    JSON that is held against its schema
 messages    which of all these reads messages
 topics      topics of MQTT: which are read, which meter one names, where releases go
 csv_header, csv_beside, csv_rows    lines of CSV -> columns
-fast        the same, most of it by a wheel in Rust that is used where it is installed
+asked       what the wheel is told of a mapping or a table
+fast        all of this, most of it by a wheel in Rust that is used where it is installed
 lines       blocks of lines -> columns, whatever the lines are
 member_records    records of who is in which group -> memberships
 encoder     releases -> JSON

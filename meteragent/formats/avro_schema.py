@@ -158,16 +158,15 @@ def _shape(schema: Any, named: dict[str, Any]) -> Shape | None:  # noqa: ANN401 
         return None if None in kinds else ("union", kinds)
     if isinstance(schema, str):
         return _SHAPES.get(schema) or _shape(named[schema], named)
-    if "logicalType" in schema:
-        return None
-    kind = schema["type"]
+    return None if "logicalType" in schema else _of_table(schema, schema["type"], named)
+
+
+def _of_table(schema: Parsed, kind: Any, named: dict[str, Any]) -> Shape | None:  # noqa: ANN401
     if kind in ("array", "map"):
         item = _shape(schema["items" if kind == "array" else "values"], named)
         return item and ("list" if kind == "array" else "map", item)
-    if kind == "enum":
-        return ("enum", schema["symbols"])
-    if kind == "fixed":
-        return ("fixed", schema["size"])
+    if kind in ("enum", "fixed"):
+        return (kind, schema["symbols" if kind == "enum" else "size"])
     if kind not in ("record", "error"):
         return _shape(kind, named)
     fields = [(field["name"], _shape(field["type"], named)) for field in schema["fields"]]

@@ -78,6 +78,7 @@ class RegisteredDecoder:
 
     def learn(self, number: int, schema: Schema | None) -> None:
         """Know a schema from now on; if there is none, that its messages are to be rejected."""
+        self.told.pop(number, None)
         if schema is None:
             self._known[number] = Reason.UNKNOWN_SCHEMA
             return

@@ -4,6 +4,7 @@
     python -m simulations.peers.files --check     end with 1 if a target is missed
     python -m simulations.peers.files --quick     small sizes: does it run?
     python -m simulations.peers.files --profile   where the time goes, per kind of file
+    python -m simulations.peers.files --engines   DuckDB and Polars beside them (the group `peers`)
 
 Both are run one after the other in every round, so that whatever else the machine does meets
 both; the share is the median of the rounds' shares. Times are of the processor, for there is
@@ -19,6 +20,7 @@ import sys
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -36,6 +38,7 @@ from meteragent.formats.lines import decoder_of
 from meteragent.formats.mapping import Mapping
 from meteragent.privacy import native
 from meteragent.privacy.entropy import KEY_BYTES, NoiseKey
+from simulations.peers import engines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,6 +66,9 @@ class Kind:
     name: str
     readings: int
     lines: Callable[[int], Iterator[str]]
+    file: str = "in.jsonl"
+    is_plain: bool = True
+    """Whether it is a table for others."""
 
 
 def _value(number: int) -> float:
@@ -102,9 +108,9 @@ def kinds(*, quick: bool) -> list[Kind]:
     """What is measured: some seconds of work, or a moment."""
     part = 40 if quick else 1
     return [
-        Kind("JSON blocks of 90", 7_200_000 // part, _blocks),
+        Kind("JSON blocks of 90", 7_200_000 // part, _blocks, is_plain=False),
         Kind("JSON readings", 1_000_000 // part, _readings),
-        Kind("CSV", 1_000_000 // part, _table),
+        Kind("CSV", 1_000_000 // part, _table, "in.csv"),
     ]
 
 
@@ -168,6 +174,17 @@ def measure(path: Path, kind: Kind, config: Config, rounds: int) -> list[Measure
     ]
 
 
+def _beside_engines(path: Path, kind: Kind, rounds: int) -> bool:
+    """Print rows of other engines; answer whether a goal was missed."""
+    config = from_document({"policy": [dict(POLICY, queries=["avg"])]}, Path(), {})
+
+    def ours() -> engines.Took:
+        return _timed(lambda: sanitize(path, config), kind.readings)
+
+    shares = engines.beside(path, kind.readings, ours, rounds)
+    return any(shares[name] < asked for name, asked in engines.ASKED.items())
+
+
 def _print_row(kind: Kind, megabytes: float, rounds: list[Measured]) -> float:
     share = median(one.share for one in rounds)
     rates = [
@@ -187,19 +204,28 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--profile", action="store_true", help="where the time goes")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="at least 3")
+    parser.add_argument("--engines", action="store_true", help="DuckDB and Polars beside them")
     given = parser.parse_args(arguments)
+    if given.engines and (
+        lacking := [name for name in engines.ENGINES.values() if not find_spec(name)]
+    ):
+        sys.exit(
+            f"{lacking[0]} is missing; install the group `peers`: uv pip install --group peers"
+        )
     config = from_document({"policy": [dict(POLICY)]}, Path(), {})
-    shares = []
-    print(f"JSON is sanitized by {native.way()}")
+    shares, behind = [], False
+    print(f"sanitized by {native.way()}")
     print("million readings/s   MB  decode cpu   sanitize cpu  decode clock  sanitize    share")
     with TemporaryDirectory() as made:
         for kind in kinds(quick=given.quick):
-            path = Path(made) / "in"
+            path = Path(made) / kind.file
             with path.open("w") as file:
                 file.writelines(kind.lines(kind.readings))
             megabytes = path.stat().st_size / 1e6
             rounds = measure(path, kind, config, max(3, given.rounds))
             shares.append(_print_row(kind, megabytes, rounds))
+            if given.engines and kind.is_plain:
+                behind |= _beside_engines(path, kind, max(3, given.rounds))
             if given.profile:
                 profile = cProfile.Profile()
                 profile.runcall(sanitize, path, config)
@@ -208,6 +234,8 @@ def main(arguments: list[str] | None = None) -> int:
     print(
         f"target: at least {LEAST_SHARE:.0%} of decoding in Python: {'missed' if missed else 'met'}"
     )
+    if given.engines:
+        print(f"goal: half of DuckDB, by the processor: {'missed' if behind else 'met'}")
     return int(given.check and missed)
 
 

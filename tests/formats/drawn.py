@@ -76,13 +76,19 @@ MAPPED = {
         '{"id":@m,"d":"2025-11-18","h":@h,"v":[1,@v,null,2.5]}',
     ),
     "seconds": Mapped(
-        _mapping(Columns(time=("params.ts",), value="params.switch:0.apower", constant_meter="é"), POWER, form="unix"),
+        _mapping(
+            Columns(time=("params.ts",), value="params.switch:0.apower", constant_meter="é"),
+            POWER, form="unix",
+        ),
         '{"src":@x,"params":{"ts":@s,"switch:0":{"apower":@v,"aenergy":{"total":@x}}}}',
     ),
 }  # fmt: skip
 _PLAIN = {
     "m": ('"m-1"', '"é"', "17", '"m-2"'),
-    "t": (str(NOON), str(NOON // 1000), '"2025-11-18T00:00:00Z"', '"2025-11-18 00:00"', f"{NOON // 1000}.25"),
+    "t": (
+        *(str(NOON), str(NOON // 1000), '"2025-11-18T00:00:00Z"', '"2025-11-18 00:00"'),
+        f"{NOON // 1000}.25",
+    ),
     "h": ('"12:00"', '"00:07"', '"23:59"'),
     "s": (str(NOON // 1000), f"{NOON // 1000}.125", f'"{NOON // 1000}"', "0.5"),
     "v": ("0.1", "412", "-3.5", "null", '"0.25"', '" 7 "', '"?"', "1e3", "0.12345678"),
@@ -93,9 +99,10 @@ _PLAIN = {
 }  # fmt: skip
 _ODD = (
     *('"error"', "true", '"2025-10-26T02:30:00"', '"2025-03-30T02:30:00"', '"1970-01-01T00:10:00"'),
-    *('"9999-12-31T23:59:59Z"', '"9999-12-30 12:00"', '"24:00"', '"12:60"', '" 12:00 "', '"Missing"'),
-    *('"2025-11-18T00:00:00.1234567Z"', '"2025-11-18T00:00:00.123456789+05:45"', "1763424000.1234567"),
-    *('"[kW]"', '"kw"', "-0", "-5", "007", '"-0"', '"1,5"', '"1e999"', "[]", "[null]", '["1"]', "{}"),
+    *('"9999-12-31T23:59:59Z"', '"9999-12-30 12:00"', '"24:00"', '"12:60"', '" 12:00 "', '"X"'),
+    *('"2025-11-18T00:00:00.1234567Z"', '"2025-11-18T00:00:00.123456789+05:45"', '"Missing"'),
+    *('"[kW]"', '"kw"', "-0", "-5", "007", '"-0"', '"1,5"', '"1e999"', "[]", "[null]", '["1"]'),
+    *("{}", "1763424000.1234567"),
 )  # fmt: skip
 
 
@@ -185,9 +192,11 @@ _CELLS = {
     "n": "123",
 }
 _ODD_CELLS = (
-    *("error", "x", "\x0b7\x0c", "1 234.5", "2025-10-26 02:30", "2025-03-30 02:30", "24:00", "nan"),
-    *("inf", "1_0", "1e999", "-0", "0x1", "9" * 30, "m" * 129, "m\x7f", "\udcff", "a\x00b", "31/02/2025"),
-    *('"m-1"', '"a""b"', '"', 'a"b', "1763424000000000", "-1", "\t5\t", "1970-01-01T00:00", "\u0665"),
+    *("error", "x", "\x0b7\x0c", "1 234.5", "2025-10-26 02:30", "2025-03-30 02:30", "24:00"),
+    "nan",
+    *("inf", "1_0", "1e999", "-0", "0x1", "9" * 30, "m" * 129, "m\x7f", "\udcff", "a\x00b"),
+    *('"m-1"', '"a""b"', '"', 'a"b', "1763424000000000", "-1", "\t5\t", "1970-01-01T00:00"),
+    *("\u0665", "31/02/2025"),
 )  # fmt: skip
 
 
@@ -205,6 +214,7 @@ def row(draw: Random, drawn: Tabled, bad: float) -> bytes:
 # Avro
 
 _OPTIONAL = ["null", "string"]
+_MARK = {"type": "enum", "name": "Mark", "symbols": ["ok", "missing", "error"]}
 _METER = record(("id", _OPTIONAL), ("at", "bytes"), name="Device")
 SCHEMAS: dict[str, tuple[Any, Mapping]] = {
     "reading": (READING, Mapping()),
@@ -223,7 +233,7 @@ SCHEMAS: dict[str, tuple[Any, Mapping]] = {
     "mapped": (
         record(
             ("device", _METER), ("t", ["long", "string"]), ("w", ["double", "string", "null"]),
-            ("q", ["null", {"type": "enum", "name": "Mark", "symbols": ["ok", "missing", "error"]}, "int"]),
+            ("q", ["null", _MARK, "int"]),
             ("spare", ["null", "Device"]), ("five", {"type": "fixed", "name": "Five", "size": 5}),
         ),
         _mapping(Columns("device.id", ("t",), "w", quality="q"), POWER, PARIS),
@@ -271,22 +281,44 @@ _SAID: dict[str, tuple[Any, ...]] = {
 }
 
 
+_USUAL: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("meter_id", "id"), ("m-1", "m-2", "é")),
+    **dict.fromkeys(("ts", "start", "t"), (NOON, NOON + 60_000)),
+    "account": (None, "home"),
+    "unit": (None, "W"),
+    "u": (None, "kWh"),
+    "interval_ms": (60_000, 1),
+    "value": (1.5, 7),
+    "w": (0.25, "7", None),
+    "q": (None, "ok", "missing", 3),
+    "v": ([1.5], [0.5, None, 2.5]),
+    "values": ([1.5, 2.0], [0.25]),
+}
+_LACKS = (("start", "interval_ms", "values"), ("ts", "value"))
+"""What a reading, and what a block does not say."""
+
+
 def _field(draw: Random, field: dict[str, Any]) -> Any:  # noqa: ANN401
-    good: dict[str, tuple[Any, ...]] = {"meter_id": ("m-1", "m-2", "é"), "interval_ms": (60_000, 1)}
-    good |= {"unit": ("W", None), "ts": (NOON,), "start": (NOON,)}
-    kinds = field["type"]
-    usual = good.get(field["name"], ())
-    if usual and draw.random() < 0.9:
-        found = draw.choice(usual)
-        return found if found is not None or "null" in kinds else usual[0]
-    return _value(draw, kinds)
+    name = field["name"]
+    if name in _USUAL and draw.random() < 0.95:
+        return draw.choice(_USUAL[name])
+    return _value(draw, field["type"])
 
 
 def message(draw: Random, name: str, number: int, bad: float) -> bytes:
     """In Avro, behind the id of its schema; mostly good."""
     schema = SCHEMAS[name][0]
-    body = in_avro(schema, _value(draw, schema))
+    document = _value(draw, schema)
+    if name == "either" and draw.random() < 0.9:
+        document |= dict.fromkeys(draw.choice(_LACKS))
+    body = in_avro(schema, document)
     return mutated(draw, framed(number, body), bad)
+
+
+def good_message(name: str, number: int) -> bytes:
+    """A reading of 5 W."""
+    reading = {"meter_id": "m", "ts": NOON, "value": 5.0}
+    return framed(number, in_avro(SCHEMAS[name][0], reading))
 
 
 def registered(mapping: Mapping) -> Mapping:

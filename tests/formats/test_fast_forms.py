@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 
 from meteragent.errors import InvalidSetting
 from meteragent.formats import fast
+from meteragent.formats.csv_header import Columns
+from meteragent.formats.csv_rows import Table
+from meteragent.formats.framing import framed
 from meteragent.formats.lines import JsonLines, TableLines
+from meteragent.formats.mapping import Mapping
 from meteragent.formats.messages import message_decoder
-from meteragent.formats.registered import RegisteredDecoder, Schema
+from meteragent.formats.registered import RegisteredDecoder, Schema, SchemasLacking
+from meteragent.formats.times import TimeFormat
 from meteragent.kafka.unpack import Unpacker
-from tests.batches import batch
+from meteragent.stream.readings import Reason
+from tests.batches import Stored, batch
 from tests.formats import drawn
 from tests.formats.test_fast import assert_alike, stored, whole
+from tests.formats.written import in_avro, record
+
+if TYPE_CHECKING:
+    from meteragent.formats.forms import Numbers, Payloads
+    from meteragent.stream.readings import Readings
 
 RECORDS, SLOW_RECORDS = 4_000, 300_000
 BAD = (0.0, 0.02, 0.2)
@@ -35,6 +51,12 @@ def mapped_alike(name: str, seed: int, count: int) -> None:
 @pytest.mark.parametrize("name", drawn.MAPPED)
 def test_mapped_documents_are_read_as_the_twin_reads_them(name: str) -> None:
     mapped_alike(name, 1, RECORDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", drawn.MAPPED)
+def test_very_many_mapped_documents(name: str) -> None:
+    mapped_alike(name, 2, SLOW_RECORDS)
 
 
 @pytest.mark.parametrize("name", drawn.MAPPED)
@@ -65,6 +87,12 @@ def tables_alike(name: str, seed: int, count: int) -> None:
 @pytest.mark.parametrize("name", drawn.TABLES)
 def test_lines_of_tables_are_read_as_the_twin_reads_them(name: str) -> None:
     tables_alike(name, 1, RECORDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", drawn.TABLES)
+def test_very_many_lines_of_tables(name: str) -> None:
+    tables_alike(name, 2, SLOW_RECORDS)
 
 
 @pytest.mark.parametrize("name", drawn.TABLES)
@@ -101,3 +129,116 @@ def messages_alike(name: str, seed: int, count: int) -> None:
 @pytest.mark.parametrize("name", drawn.SCHEMAS)
 def test_avro_is_read_as_the_twin_reads_it(name: str) -> None:
     messages_alike(name, 1, RECORDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", drawn.SCHEMAS)
+def test_very_many_messages(name: str) -> None:
+    messages_alike(name, 2, SLOW_RECORDS)
+
+
+@pytest.mark.parametrize("name", drawn.SCHEMAS)
+def test_most_messages_are_not_left_to_the_twin(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw, decoder = Random(3), learned(name)
+    odd: list[int] = []
+    decode = decoder.decode
+
+    def judge(values: Payloads, offsets: Numbers, timestamps: Numbers) -> Readings:
+        odd.append(len(values))
+        return decode(values, offsets, timestamps)
+
+    monkeypatch.setattr(decoder, "decode", judge)
+    some = stored([drawn.message(draw, name, 7, 0.0) for _ in range(1000)], draw)
+    assert Unpacker(decoder).columns(whole(batch(some))) is not None
+    assert sum(odd) < 650
+
+
+def test_schemas_are_learned_and_forgotten_with_the_decoder() -> None:
+    decoder = learned("reading")
+    unpacker = Unpacker(decoder)
+    raw = whole(batch(stored([drawn.good_message("reading", 7)] * 3, Random(1))))
+    first = unpacker.columns(raw)
+    decoder.forget(7)
+    with pytest.raises(SchemasLacking):
+        unpacker.columns(raw)
+    decoder.learn(7, Schema("AVRO", drawn.schema_text("reading")))
+    assert_alike(unpacker.columns(raw), first)
+    decoder.learn(7, None)
+    found = unpacker.columns(raw)
+    assert found is not None
+    assert {reject.reason for reject in found.rejects} == {Reason.UNKNOWN_SCHEMA}
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        Columns("id", ("t",), "v.-1"),
+        Columns("id", ("t",), "v", quality="v"),
+        Columns("id", ("t",), "v", quality="v.q"),
+        Columns("id", ("t",), "a.0", quality="a.00"),
+        Columns("id", ("a[].t",), "a[].v", quality="a"),
+        Columns("id", ("a[].b[].c[].d[].e[].t",), "a[].b[].c[].d[].e[].v"),
+        Columns("id", ("t",), ".".join("abc" * 30)),
+    ],
+)
+def test_what_the_wheel_cannot_be_told_is_read_by_the_twin(columns: Columns) -> None:
+    mapping = Mapping(columns, given=frozenset({"value"}))
+    assert fast.reader_for(message_decoder(mapping)) is None
+    assert fast.reader_for(message_decoder(drawn.registered(mapping))) is None
+
+
+def test_patterns_of_times_that_the_wheel_does_not_read_are_read_by_the_twin() -> None:
+    mapping = Mapping(time_format="%d %b %Y", given=frozenset({"time_format"}))
+    assert fast.reader_for(message_decoder(mapping)) is None
+    table = Table("in.csv", b"meter_id,ts,value", Columns(), TimeFormat("%d %b %Y"))
+    assert fast.reader_of_rows(table) is None
+    assert TableLines(table).decode(b"m,18 Nov 2025,5\n", 0).starts.tolist() == [1_763_424_000_000]
+
+
+def test_messages_of_schemas_with_other_values_are_read_by_the_twin() -> None:
+    """Times in microseconds are texts to a mapping; the wheel would take them for numbers."""
+    schema = record(
+        ("meter_id", "string"), ("value", "double"),
+        ("ts", {"type": "long", "logicalType": "timestamp-micros"}),
+    )  # fmt: skip
+    decoder = message_decoder(Mapping(written="avro"))
+    assert isinstance(decoder, RegisteredDecoder)
+    decoder.learn(7, Schema("AVRO", json.dumps(schema)))
+    assert decoder.told == {}
+    message = in_avro(
+        schema, {"meter_id": "m", "value": 1.0, "ts": datetime(2025, 11, 18, tzinfo=UTC)}
+    )
+    found = Unpacker(decoder).columns(whole(batch([Stored(framed(7, message), 0)])))
+    assert found is not None
+    assert found.starts.tolist() == [1_763_424_000_000]
+
+
+def test_a_document_with_another_kind_of_value_does_not_pass_for_the_one_before() -> None:
+    """What documents have alike is kept; what a field holds is looked at each time."""
+    one = drawn.MAPPED["nested"]
+    usual = (
+        b'{"Time":1763424000,"ENERGY":{"Total":1,"Power":5},"device":{"id":"m","x":1},"quality":%s}'
+    )
+    lines = JsonLines(one.mapping)
+    for quality in (b'"ok"', b"null", b'{"a":1}', b'{"a":2}', b"7", b'"missing"', b'"error"', b"3"):
+        text = (usual % quality + b"\n") * 3
+        assert_alike(lines.decode(text, 0), lines._by_decoder(text, 0))
+
+
+def test_fuzzed_batches_are_read_alike_or_refused_within_bounded_memory() -> None:
+    fuzzed(2_000)
+
+
+@pytest.mark.slow
+def test_very_many_fuzzed_batches() -> None:
+    fuzzed(200_000)
+
+
+def fuzzed(count: int) -> None:
+    """In a process of its own, as its memory is bounded."""
+    command = [sys.executable, "-m", "tests.formats.fuzz", "--count", str(count), "--seed", "5"]
+    done = subprocess.run(  # noqa: S603 - our own program
+        command, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "'alike'" in done.stdout

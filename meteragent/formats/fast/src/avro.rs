@@ -90,7 +90,9 @@ pub struct Schema {
 }
 
 fn flat(kind: Kind, places: &Places, at: Option<usize>, steps: &mut Vec<Step>) {
-    let cell = at.and_then(|at| places.all.get(at)).and_then(|place| place.cell);
+    let cell = at
+        .and_then(|at| places.all.get(at))
+        .and_then(|place| place.cell);
     steps.push(match (kind, at, cell) {
         (Kind::Record(fields), _, None) => {
             for (_, kind, to) in fields {
@@ -269,9 +271,7 @@ impl<'a> Reader<'a> {
             Kind::Float => finite(f64::from(f32::from_le_bytes(self.fixed()?)))?,
             Kind::Double => finite(f64::from_le_bytes(self.fixed()?))?,
             Kind::Bytes(true) => Cell::Text(self.text()?),
-            Kind::Enum(words) => {
-                Cell::Text(words.get(usize::try_from(self.number()?).ok()?)?)
-            }
+            Kind::Enum(words) => Cell::Text(words.get(usize::try_from(self.number()?).ok()?)?),
             other => {
                 self.skip(other)?;
                 Cell::Other

@@ -118,7 +118,10 @@ impl Places {
         for (name, index) in way {
             let here = &self.all[at];
             (here.cell.is_none() && !here.is_list).then_some(())?;
-            let known = here.steps.iter().find(|step| *step.name == *name.as_bytes());
+            let known = here
+                .steps
+                .iter()
+                .find(|step| *step.name == *name.as_bytes());
             let is_alike = index.is_some() && here.steps.iter().any(|step| step.index == *index);
             (known.is_some() || !is_alike).then_some(())?;
             at = match known {
@@ -165,7 +168,7 @@ pub type Way = (String, Option<usize>);
 pub enum Blank {
     /// This field, whose text stands between quotes.
     Text(usize),
-    /// This field, which is no list.
+    /// This field, which is a number.
     Value(usize),
     /// A field that is one, at this place.
     Series(usize),
@@ -235,6 +238,11 @@ impl<'a, 's> Found<'a, 's> {
     pub fn keep_other(&mut self, place: &Place) {
         self.is_odd |= place.cell.is_some();
         self.keep(place, Cell::Other);
+    }
+
+    /// Note that a field holds what no pattern says.
+    pub fn mark_odd(&mut self) {
+        self.is_odd = true;
     }
 
     /// Forget all that was found in an entry of the lists up to here, and in those below.

@@ -1,5 +1,6 @@
 //! What is found in records, and the numbers of ids.
 
+use crate::text::find;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
@@ -205,14 +206,14 @@ impl Columns {
         first: i64,
         timestamp: i64,
     ) -> i64 {
-        let mut offset = first;
-        for line in text.split_inclusive(|letter| *letter == b'\n') {
-            if let Some((b'\n', line)) = line.split_last() {
-                if !line.is_empty() {
-                    self.add(form, names, Some(line), Standing { offset, timestamp });
-                }
-                offset += 1;
+        let (mut offset, mut rest) = (first, text);
+        while let Some(length) = find(rest, b'\n') {
+            let line = &rest[..length];
+            if !line.is_empty() {
+                self.add(form, names, Some(line), Standing { offset, timestamp });
             }
+            offset += 1;
+            rest = &rest[length + 1..];
         }
         offset
     }

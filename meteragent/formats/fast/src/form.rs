@@ -41,7 +41,11 @@ impl Form for Mapped {
         let (runs, values) = (columns.offsets.len(), columns.watts.len());
         (record.len() <= MOST_BYTES).then_some(())?;
         let mut found = Found::new(&mut self.scratch);
-        if self.pattern.read(&self.places, record, &mut found).is_none() {
+        if self
+            .pattern
+            .read(&self.places, record, &mut found)
+            .is_none()
+        {
             found = Found::new(&mut self.scratch);
             json::whole(&self.places, record, &mut found)?;
             if let (0, Some(marks)) = (self.places.lists(), found.marks()) {

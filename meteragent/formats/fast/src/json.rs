@@ -50,7 +50,10 @@ impl Pattern {
                     found.set(*cell, Cell::Text(&rest[..length]));
                     cursor.pass(length);
                 }
-                Blank::Value(cell) => found.set(*cell, scalar(&mut cursor)?),
+                Blank::Value(cell) => {
+                    let (token, number) = cursor.token()?;
+                    found.set(*cell, Cell::Token(token, number));
+                }
                 Blank::Series(at) => series(&mut cursor, places.all.get(*at)?, found)?,
                 Blank::Unasked => cursor.skipped().map(|_| ())?,
             }
@@ -95,7 +98,12 @@ impl<'a> Entries<'a> {
     }
 
     /// The next one; false if there is none. Nothing: it is not surely plain.
-    pub fn next(&mut self, places: &Places, depth: usize, found: &mut Found<'a, '_>) -> Option<bool> {
+    pub fn next(
+        &mut self,
+        places: &Places,
+        depth: usize,
+        found: &mut Found<'a, '_>,
+    ) -> Option<bool> {
         let goes_on = if self.is_first {
             self.cursor.ahead() != Some(b']')
         } else {
@@ -146,7 +154,8 @@ fn value<'a>(
                 found.set(which, cell);
                 match cell {
                     Cell::Text(_) => found.mark(from + 1, cursor.at() - 1, Blank::Text(which)),
-                    _ => found.mark(from, cursor.at(), Blank::Value(which)),
+                    Cell::Token(..) => found.mark(from, cursor.at(), Blank::Value(which)),
+                    _ => found.mark_odd(),
                 }
                 Some(())
             }
@@ -222,6 +231,8 @@ fn scalar<'a>(cursor: &mut Cursor<'a>) -> Option<Cell<'a>> {
         b'n' => cursor.word(b"null").then_some(Cell::Null),
         b't' => cursor.word(b"true").then_some(Cell::Other),
         b'f' => cursor.word(b"false").then_some(Cell::Other),
-        _ => cursor.token().map(|(token, number)| Cell::Token(token, number)),
+        _ => cursor
+            .token()
+            .map(|(token, number)| Cell::Token(token, number)),
     }
 }

@@ -184,7 +184,10 @@ impl Meaning {
             text::decimal(text)
         };
         found.or_else(|| {
-            let is_nothing = self.nothing.iter().any(|one| one.eq_ignore_ascii_case(text));
+            let is_nothing = self
+                .nothing
+                .iter()
+                .any(|one| one.eq_ignore_ascii_case(text));
             is_nothing.then_some(f64::NAN)
         })
     }
@@ -195,7 +198,9 @@ fn said<'a>(cell: Cell<'a>, digits: &'a mut Digits) -> Option<&'a [u8]> {
     match cell {
         Cell::Text(text) => Some(text),
         Cell::Token(token, _) => {
-            let is_whole = token.iter().all(|letter| letter.is_ascii_digit() || *letter == b'-');
+            let is_whole = token
+                .iter()
+                .all(|letter| letter.is_ascii_digit() || *letter == b'-');
             (is_whole && token != b"-0" && token.len() < digits.len()).then_some(token)
         }
         Cell::Whole(number) => {

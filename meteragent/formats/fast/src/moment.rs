@@ -56,7 +56,11 @@ pub fn iso(text: &[u8]) -> Option<Moment> {
     for (at, letter) in [(4, b'-'), (7, b'-'), (13, b':')] {
         stands(text, at, letter)?;
     }
-    let day = day_number(figures(text, 0, 4)?, figures(text, 5, 2)?, figures(text, 8, 2)?)?;
+    let day = day_number(
+        figures(text, 0, 4)?,
+        figures(text, 5, 2)?,
+        figures(text, 8, 2)?,
+    )?;
     let (hour, minute) = (figures(text, 11, 2)?, figures(text, 14, 2)?);
     let (mut at, mut second, mut thousandths) = (16, 0, 0);
     if stands(text, at, b':').is_some() {

@@ -4,6 +4,7 @@ use crate::cells::{Cell, Found, Scratch};
 use crate::columns::{Columns, Form, Names, Standing};
 use crate::mapped::Meaning;
 use crate::record::MOST_BYTES;
+use crate::text::find;
 
 /// Bytes of a line with quotes that is read here.
 const LONGEST_QUOTED: usize = 1 << 16;
@@ -42,8 +43,12 @@ impl Form for Table {
         columns: &mut Columns,
         at: Standing,
     ) -> Option<()> {
-        let is_quoted = line.contains(&b'"');
-        let most = if is_quoted { LONGEST_QUOTED } else { MOST_BYTES };
+        let is_quoted = find(line, b'"').is_some();
+        let most = if is_quoted {
+            LONGEST_QUOTED
+        } else {
+            MOST_BYTES
+        };
         (line.len() <= most).then_some(())?;
         let mut found = Found::new(&mut self.scratch);
         let mut wanted = self.cells.iter().peekable();
@@ -57,7 +62,7 @@ impl Form for Table {
                 rest = after;
                 field
             } else {
-                let end = text.iter().position(|letter| *letter == self.delimiter);
+                let end = find(text, self.delimiter);
                 rest = end.map(|end| &text[end + 1..]);
                 &text[..end.unwrap_or(text.len())]
             };
@@ -98,7 +103,16 @@ fn quoted(text: &[u8], delimiter: u8) -> Option<(&[u8], Option<&[u8]>)> {
 /// Without the blanks around it.
 fn trimmed(text: &[u8]) -> &[u8] {
     let is_blank = |letter: &u8| matches!(letter, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c);
-    let from = text.iter().position(|letter| !is_blank(letter)).unwrap_or(text.len());
-    let until = text.iter().rposition(|letter| !is_blank(letter)).map_or(from, |last| last + 1);
+    if !text.first().is_some_and(is_blank) && !text.last().is_some_and(is_blank) {
+        return text;
+    }
+    let from = text
+        .iter()
+        .position(|letter| !is_blank(letter))
+        .unwrap_or(text.len());
+    let until = text
+        .iter()
+        .rposition(|letter| !is_blank(letter))
+        .map_or(from, |last| last + 1);
     &text[from..until]
 }

@@ -19,6 +19,21 @@ fn is_one(letters: u64, letter: u8) -> u64 {
     zero.wrapping_sub(ONES) & !zero & HIGH
 }
 
+/// Where a letter stands first.
+#[inline]
+pub fn find(text: &[u8], letter: u8) -> Option<usize> {
+    let mut at = 0;
+    while let Some(eight) = text[at..].first_chunk::<8>() {
+        let found = is_one(u64::from_le_bytes(*eight), letter);
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    let rest = text[at..].iter().position(|one| *one == letter);
+    rest.map(|rest| at + rest)
+}
+
 /// How many letters come before a quote, a backslash, or what is not printable ASCII.
 pub fn plain_letters(text: &[u8]) -> usize {
     let mut at = 0;
@@ -135,7 +150,9 @@ pub fn decimal(text: &[u8]) -> Option<f64> {
     for letter in unsigned {
         match letter {
             b'0'..=b'9' => {
-                mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(letter - b'0'));
+                mantissa = mantissa
+                    .wrapping_mul(10)
+                    .wrapping_add(u64::from(letter - b'0'));
                 digits += 1;
                 parts += usize::from(has_point);
             }
@@ -156,7 +173,9 @@ pub fn decimal(text: &[u8]) -> Option<f64> {
 
 /// The same with a power of ten.
 fn powered(text: &[u8]) -> Option<f64> {
-    let at = text.iter().position(|letter| matches!(letter, b'e' | b'E'))?;
+    let at = text
+        .iter()
+        .position(|letter| matches!(letter, b'e' | b'E'))?;
     let power = &text[at + 1..];
     let digits = power
         .strip_prefix(b"-")
@@ -327,7 +346,11 @@ impl<'a> Cursor<'a> {
             let is_half = matches!(four[0], b'd' | b'D'); // of a pair, perhaps
             return (four.iter().all(u8::is_ascii_hexdigit) && !is_half).then_some(());
         }
-        matches!(letter, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't').then_some(())
+        matches!(
+            letter,
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't'
+        )
+        .then_some(())
     }
 
     /// A list of numbers and nulls, one at least, behind those that there are.
@@ -389,6 +412,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The same, behind how it is written.
+    #[inline(always)]
     pub fn token(&mut self) -> Option<(&'a [u8], f64)> {
         self.skip_space();
         let from = self.at;

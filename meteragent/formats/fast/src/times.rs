@@ -209,7 +209,10 @@ impl Times {
 
 /// Digits, and the thousandths that the digits behind a point make, if there is one.
 fn decimal(text: &[u8]) -> Option<(i64, i64)> {
-    let digits = text.iter().take_while(|digit| digit.is_ascii_digit()).count();
+    let digits = text
+        .iter()
+        .take_while(|digit| digit.is_ascii_digit())
+        .count();
     let (whole, rest) = text.split_at(digits);
     if !(1..=19).contains(&digits) {
         return None;
@@ -224,7 +227,10 @@ fn decimal(text: &[u8]) -> Option<(i64, i64)> {
         return None;
     }
     let kept = fraction.len().min(3);
-    Some((whole, moment::figures(fraction, 0, kept)? * [1, 100, 10, 1][kept]))
+    Some((
+        whole,
+        moment::figures(fraction, 0, kept)? * [1, 100, 10, 1][kept],
+    ))
 }
 
 /// Milliseconds since the epoch of the zone that it is of; nothing if it is not surely a time.

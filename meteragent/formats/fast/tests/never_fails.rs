@@ -1,5 +1,12 @@
 //! Whatever bytes come: no panic, no more memory than is said, and columns that fit each other.
-use meteragent_fast::columns::{Columns, Names};
+use meteragent_fast::avro::Kind;
+use meteragent_fast::cells::{Places, Way};
+use meteragent_fast::columns::{Columns, Form, Names};
+use meteragent_fast::form::{Mapped, Registered, Said};
+use meteragent_fast::mapped::{Channel, Meaning};
+use meteragent_fast::record::Canonical;
+use meteragent_fast::table::Table;
+use meteragent_fast::times::{Times, Written, Zone};
 use meteragent_fast::{batch, moment, record, text, unpack};
 use proptest::prelude::*;
 
@@ -28,6 +35,88 @@ fn fits(columns: &Columns) {
     );
 }
 
+fn way(path: &str) -> Vec<Way> {
+    path.split('.')
+        .map(|step| (step.to_owned(), step.parse().ok()))
+        .collect()
+}
+
+fn meaning(time: usize, value: usize, is_series: bool, form: &str) -> Meaning {
+    Meaning {
+        only_meter: Some((*b"m").into()),
+        meter: None,
+        account: None,
+        time: vec![time],
+        channels: vec![Channel {
+            name: (*b"").into(),
+            cell: value,
+            is_series,
+        }],
+        quality: None,
+        unit: None,
+        times: Times {
+            written: Written::named(form).unwrap(),
+            zone: Zone::Utc,
+            earlier: 0,
+        },
+        interval: 1,
+        absent: Vec::new(),
+        rejected: Vec::new(),
+        units: Vec::new(),
+        nothing: vec![(*b"").into()],
+        has_commas: form.len() % 2 == 0,
+    }
+}
+
+/// Of lists in lists, where the innermost ones are of numbers.
+fn mapped(form: &str) -> (Places, Meaning) {
+    let mut places = Places::new(&[way("r")]).unwrap();
+    let time = places.field(1, &way("t"), false).unwrap();
+    let value = places.field(1, &way("v"), true).unwrap();
+    (places, meaning(time, value, true, form))
+}
+
+/// Of fields alone.
+fn flat(form: &str) -> (Places, Meaning) {
+    let mut places = Places::new(&[]).unwrap();
+    let time = places.field(0, &way("ts"), false).unwrap();
+    let value = places.field(0, &way("values.0"), false).unwrap();
+    (places, meaning(time, value, false, form))
+}
+
+fn every_form(form: &str) -> Vec<Box<dyn FnMut(&[u8]) -> Columns>> {
+    fn reader(mut form: impl Form + 'static) -> Box<dyn FnMut(&[u8]) -> Columns> {
+        Box::new(move |text| {
+            let (mut columns, mut names) = (Columns::default(), Names::default());
+            columns.add_lines(&mut form, &mut names, text, 0, 5);
+            columns
+        })
+    }
+    let (deep, also_deep) = (mapped(form), mapped(form));
+    let mut registered = Registered::new(also_deep.0, Said::Mapped(Box::new(also_deep.1)));
+    let entry = Kind::Record(vec![
+        (
+            (*b"t").into(),
+            Kind::Union(vec![Kind::Whole, Kind::Bytes(true)]),
+            None,
+        ),
+        ((*b"v").into(), Kind::List(Box::new(Kind::Double)), None),
+    ]);
+    let whole = vec![
+        ((*b"x").into(), Kind::Map(Box::new(Kind::Fixed(2))), None),
+        ((*b"r").into(), Kind::List(Box::new(entry)), None),
+    ];
+    assert!(registered.learn(7, Kind::Record(whole)));
+    let (plain, columns) = (flat(form), meaning(0, 1, false, form));
+    vec![
+        reader(Canonical),
+        reader(Mapped::new(deep.0, deep.1)),
+        reader(Mapped::new(plain.0, plain.1)),
+        reader(Table::new(b',', 2, vec![(0, 0), (1, 1)], columns)),
+        reader(registered),
+    ]
+}
+
 fn headed(codec: u8, records: u32, body: &[u8]) -> Vec<u8> {
     let mut found = vec![0; HEAD];
     found[22] = codec;
@@ -40,11 +129,16 @@ fn headed(codec: u8, records: u32, body: &[u8]) -> Vec<u8> {
 fn like_json() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         "[{}\\[\\],:\"]{1,3}",
-        "\"(meter_id|ts|value|values|start|interval_ms|unit|account)\":",
+        "\"(meter_id|ts|value|values|start|interval_ms|unit|account|r|t|v)\":",
         "-?[0-9]{1,20}(\\.[0-9]{1,20})?([eE][+-]?[0-9]{1,4})?",
         "\"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,12}(Z|[+-][0-9]{2}:[0-9]{2})\"",
         "\\PC{0,9}",
         Just("{\"meter_id\":\"m\",\"ts\":1,\"value\":2}".to_owned()),
+        Just("{\"r\":[{\"t\":1763424000,\"v\":[1,2]}]}".to_owned()),
+        Just("{\"ts\":1763424000000,\"values\":[5,{}]}\n".to_owned()),
+        Just("2025-11-18T00:00:00Z,1.5\n".to_owned()),
+        Just("\0\0\0\0\u{7}".to_owned()),
+        Just("\n".to_owned()),
     ];
     let bytes = prop::collection::vec(piece, 0..12).prop_map(|some| some.concat().into_bytes());
     prop_oneof![bytes, prop::collection::vec(any::<u8>(), 0..200)]
@@ -118,10 +212,41 @@ proptest! {
     #[test]
     fn lines_fit(text in like_json(), first in 0i64..1000) {
         let (mut columns, mut names) = (Columns::default(), Names::default());
-        let after = columns.add_lines(&mut names, &text, first, record::LATEST);
+        let after = columns.add_lines(&mut Canonical, &mut names, &text, first, record::LATEST);
         let ends = text.iter().filter(|letter| **letter == b'\n').count();
         prop_assert_eq!(after, first + ends as i64);
         fits(&columns);
+    }
+
+    #[test]
+    fn every_form_fits(
+        texts in prop::collection::vec(like_json(), 1..4),
+        form in prop_oneof![Just("auto"), Just("iso"), Just("unix_ms"), Just("%d/%m/%Y %H")],
+    ) {
+        for mut read in every_form(form) {
+            texts.iter().for_each(|text| fits(&read(text)));
+        }
+    }
+
+    #[test]
+    fn numbers_of_seven_bits_are_read_as_bit_by_bit(
+        bytes in prop::collection::vec(prop_oneof![any::<u8>(), 0x80u8..], 0..14),
+        most in 1usize..11,
+    ) {
+        let length = bytes.iter().take(most).position(|byte| *byte < 0x80);
+        let expected = length.map(|last| {
+            let sum = |found: u64, (nth, byte): (usize, &u8)| {
+                found | u64::from(byte & 0x7f).checked_shl(7 * nth as u32).unwrap_or(0)
+            };
+            (bytes[..=last].iter().enumerate().fold(0, sum), last + 1)
+        });
+        prop_assert_eq!(text::sevens(&bytes, most), expected);
+    }
+
+    #[test]
+    fn letters_are_found_where_they_stand_first(text in like_json(), letter in any::<u8>()) {
+        let expected = text.iter().position(|one| *one == letter);
+        prop_assert_eq!(text::find(&text, letter), expected);
     }
 
     #[test]
@@ -132,10 +257,10 @@ proptest! {
     ) {
         let (mut columns, mut names) = (Columns::default(), Names::default());
         let raw = headed(codec, records, &body);
-        if batch::add(&mut columns, &mut names, &raw, &(0..i64::MAX), MOST).is_ok() {
+        if batch::add(&mut columns, &mut Canonical, &mut names, &raw, &(0..i64::MAX), MOST).is_ok() {
             fits(&columns);
         }
-        let _ = batch::add(&mut columns, &mut names, &raw[..raw.len().min(60)], &(0..9), MOST);
+        let _ = batch::add(&mut columns, &mut Canonical, &mut names, &raw[..raw.len().min(60)], &(0..9), MOST);
     }
 
     #[test]
