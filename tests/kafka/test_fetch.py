@@ -6,6 +6,7 @@ import inspect
 from hashlib import sha256
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -232,7 +233,6 @@ def test_more_is_fetched_at_once_where_a_partition_is_behind(
         tps=[SOURCE, OTHER], state_value={OTHER: SimpleNamespace(**state)}.get
     )
     one = object.__new__(_BatchFetcher)
-    one._subscriptions = SimpleNamespace(subscription=SimpleNamespace(assignment=assignment))
     one._records = {SOURCE: 1, **({OTHER: 1} if "held" in changed else {})}
     one._select_read_replica = lambda source: changed.get("node", 1) if source == OTHER else 1
     made = fetcher.FetchResult(
@@ -243,14 +243,9 @@ def test_more_is_fetched_at_once_where_a_partition_is_behind(
         ),
         backoff=60,
     )
+    with patch.object(fetcher.Fetcher, "_get_actions_per_node", lambda *_: None):
+        one._get_actions_per_node(assignment)
     assert (_Result.of(made, b"", one).calculate_backoff() > 0) == waits
-
-
-def test_nothing_is_behind_where_nothing_is_assigned() -> None:
-    one = object.__new__(_BatchFetcher)
-    for subscription in (None, SimpleNamespace(assignment=None)):
-        one._subscriptions = SimpleNamespace(subscription=subscription)
-        assert not one.is_behind(1)
 
 
 def test_what_is_not_wanted_is_not_read() -> None:
