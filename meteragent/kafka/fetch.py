@@ -52,10 +52,13 @@ class _BatchFetcher(Fetcher):  # type: ignore[misc]
     """Keeps what has come as bytes."""
 
     _client: Any
+    behind: set[object]
+    """Brokers that have more at once of a partition of which nothing is left here."""
 
     def listen(self) -> None:
         """Overhear what brokers answer."""
         self._client = _Overheard(self._client)
+        self.behind = set()
 
     async def _proc_fetch_request(self, *request: Any) -> bool:  # noqa: ANN401 - aiokafka's own
         """Fetch. No await lies between an answer and the return of what is overridden here."""
@@ -72,16 +75,14 @@ class _BatchFetcher(Fetcher):  # type: ignore[misc]
         if type(made) is FetchResult:
             self._records[source] = _Result.of(made, raw, self)
 
-    def is_behind(self, node: object) -> bool:
-        """Whether this broker has more at once of a partition of which nothing is left here."""
-        subscription = self._subscriptions.subscription
-        assignment = None if subscription is None else subscription.assignment
-        return assignment is not None and any(
-            source not in self._records
-            and self.node_of(source) == node
-            and _has_more(assignment.state_value(source))
+    def _get_actions_per_node(self, assignment: Any) -> Any:  # noqa: ANN401 - aiokafka's own
+        """What to ask of whom: see `calculate_backoff`, of which it makes use."""
+        self.behind = {
+            self.node_of(source)
             for source in assignment.tps
-        )
+            if source not in self._records and _has_more(assignment.state_value(source))
+        }
+        return super()._get_actions_per_node(assignment)
 
     def node_of(self, source: TopicPartition) -> object:
         """From which broker a partition is fetched."""
@@ -187,7 +188,7 @@ class _Result(FetchResult):  # type: ignore[misc]
         is worked on. Else all are asked for together, and the answer to one that has nothing new
         does not let the others wait.
         """
-        if self._fetcher.is_behind(self._fetcher.node_of(self._topic_partition)):
+        if self._fetcher.node_of(self._topic_partition) in self._fetcher.behind:
             return 0.0
         backoff: float = super().calculate_backoff()
         return backoff

@@ -9,7 +9,7 @@ from aiokafka import TopicPartition
 
 from meteragent.formats.encoder import reject_document
 from meteragent.formats.forms import ReleaseEncoder
-from meteragent.kafka.outbox import Headers, Outbox, Record, headers_of
+from meteragent.kafka.outbox import Headers, Outbox, Record, headers_of, record_of
 from meteragent.kafka.portions import Portion
 from meteragent.kafka.walk import Fetched
 from meteragent.kafka.work import Unpacks
@@ -158,7 +158,7 @@ class Intake:
                 documents.sort()
                 for _, _, _, end, meter, text, policy in documents:
                     topic = self._outbox.releases.setdefault(self._outputs[policy], [])
-                    topic.append(Record(meter.encode(), text, end, self._headers[policy]))
+                    topic.append(record_of((meter.encode(), text, end, self._headers[policy])))
                 if len(self._outbox) >= self.portion.size:
                     return
         except BaseException:

@@ -4,6 +4,7 @@ import asyncio
 from asyncio import Future
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from aiokafka import AIOKafkaProducer, TopicPartition
@@ -29,6 +30,10 @@ class Record(NamedTuple):
     timestamp: int | None = None
     """Without one, it is that of the sending."""
     headers: Headers = ()
+
+
+record_of = partial(tuple.__new__, Record)
+"""Of all four fields: as `Record`, some tenths of a microsecond sooner."""
 
 
 def headers_of(policy: Policy) -> Headers:
@@ -75,7 +80,10 @@ class Outbox:
 
     def ledger(self) -> list[Record]:
         """The ledger's records."""
-        accounts = [Record(meter.encode(), account) for meter, account in self.accounts.items()]
+        accounts = [
+            record_of((meter.encode(), account, None, ()))
+            for meter, account in self.accounts.items()
+        ]
         return [*(Record(key, value) for key, value in self.reserved.items()), *accounts]
 
 

@@ -120,9 +120,9 @@ class _Data:
     def __init__(self, view: memoryview, *, in_place: bool) -> None:
         self._view = view
         self._at = 0
-        self._most = LARGE if in_place else len(view)
+        self._in_place = in_place
 
     def read(self, count: int) -> bytes | memoryview:
         part = self._view[self._at : self._at + count]
         self._at += count
-        return part if count > self._most else part.tobytes()
+        return part if self._in_place and count > LARGE else part.tobytes()

@@ -22,11 +22,13 @@ part_fold   averages of parts into windows
 folds       all that is kept of open windows, and which of them are over
 completed   all that is asked about windows that are over
 fold_record    windows that are not over as bytes, and back
+lodging     which rows of stores a cohort's are
 written     what is written down of a policy's meters, and taken over
 losses      windows of which a part was lost
 branch      one policy: who pays, what is released
 cohort      the meters that have the same policies, and their accounts
 housing     what a pipeline asks of those who keep panes
+houses      stores that cohorts share, and what is whose in them
 residents   which meters are here, and which have no business here
 position    how far a partition has come
 trail       which records were written long ago

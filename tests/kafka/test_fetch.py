@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 from hashlib import sha256
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.consumer import fetcher
+from aiokafka.consumer.subscription_state import TopicPartitionState
 from aiokafka.errors import CorruptRecordException
 from aiokafka.record.legacy_records import LegacyRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
@@ -17,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meteragent.formats.decoder import Decoder
+from meteragent.kafka.fetch import _BatchFetcher, _Result, _shown
 from meteragent.kafka.unpack import Unpacker
 from meteragent.kafka.walk import Walk
 from tests.batches import GZIP, LZ4, NONE, SNAPPY, ZSTD, Stored, batch
@@ -24,6 +28,7 @@ from tests.batches import GZIP, LZ4, NONE, SNAPPY, ZSTD, Stored, batch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from meteragent.formats.fast import Raw
     from meteragent.kafka.walk import Fetched
 
 SOURCE = TopicPartition("meter.readings", 0)
@@ -38,6 +43,9 @@ KNOWN = {
     fetcher.Fetcher.fetched_records: "be4348896b9b66af",
     fetcher.Fetcher._create_fetch_waiter: "61d840568746477e",
     fetcher.Fetcher._notify: "d3a30d94f34fd3a0",
+    fetcher.Fetcher._get_actions_per_node: "1dab2cf937d165d0",
+    fetcher.Fetcher._select_read_replica: "70f0665e44fc8e90",
+    TopicPartitionState: "2b83334afadf6d98",
 }
 """What `kafka/fetch.py` stands on, or does its own way: digests of the sources that were read."""
 
@@ -67,7 +75,7 @@ class Told:
         return Unpacker(self)._slow_columns(fetched)
 
 
-def by_us(raw: bytes, aborted: list[tuple[int, int]], first: int, most: int) -> Any:  # noqa: ANN401
+def by_us(raw: Raw, aborted: list[tuple[int, int]], first: int, most: int) -> Any:  # noqa: ANN401
     walk = Walk(raw, aborted, first)
     found: list[Any] = []
     while walk.more:
@@ -183,6 +191,61 @@ def test_a_length_that_is_none_is_noticed() -> None:
     raw[8:12] = (20).to_bytes(4, "big")
     with pytest.raises(CorruptRecordException):
         by_us(bytes(raw), [], 0, 9)
+
+
+def test_aiokafka_sees_a_stand_in_of_what_was_not_cut_off() -> None:
+    raw = batch([Stored(b"a", 0), Stored(b"b", 1)])
+    seen = MemoryRecords(_shown(memoryview(raw)))
+    assert seen.has_next()
+    assert seen.size_in_bytes() < len(raw)
+    assert _shown(memoryview(raw + raw[:-1])) == _shown(memoryview(raw))
+    for cut in (raw[:-1], raw[:5], b""):
+        assert _shown(memoryview(cut)) == cut  # aiokafka says what is wrong with it
+    assert _shown(raw) == raw
+
+
+def test_batches_may_stay_in_memory_that_somebody_else_holds() -> None:
+    raw = batch([Stored(b"a", 0), Stored(b"b", 1)], producer=3) + marker(2, 3, aborts=False)
+    assert by_us(memoryview(bytearray(raw)), [], 0, 9) == by_aiokafka(raw, [], 0)
+
+
+OTHER = TopicPartition("meter.readings", 1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "waits"),
+    [
+        ({}, False),
+        ({"position": 9}, True),  # there is no more
+        ({"lso": None}, True),  # nobody knows
+        ({"paused": True}, True),
+        ({"has_valid_position": False}, True),
+        ({"node": 2}, True),  # that is another broker's
+        ({"held": True}, True),
+    ],
+)
+def test_more_is_fetched_at_once_where_a_partition_is_behind(
+    changed: dict[str, Any], *, waits: bool
+) -> None:
+    """Else the answer that has nothing new would let the others wait."""
+    state = {"position": 5, "lso": 9, "paused": False, "has_valid_position": True, **changed}
+    assignment = SimpleNamespace(
+        tps=[SOURCE, OTHER], state_value={OTHER: SimpleNamespace(**state)}.get
+    )
+    one = object.__new__(_BatchFetcher)
+    one._records = {SOURCE: 1, **({OTHER: 1} if "held" in changed else {})}
+    one._select_read_replica = lambda source: changed.get("node", 1) if source == OTHER else 1
+    made = fetcher.FetchResult(
+        SOURCE,
+        assignment=assignment,
+        partition_records=fetcher.PartitionRecords(
+            SOURCE, MemoryRecords(b""), [], 0, None, None, CHECKED, fetcher.READ_COMMITTED
+        ),
+        backoff=60,
+    )
+    with patch.object(fetcher.Fetcher, "_get_actions_per_node", lambda *_: None):
+        one._get_actions_per_node(assignment)
+    assert (_Result.of(made, b"", one).calculate_backoff() > 0) == waits
 
 
 def test_what_is_not_wanted_is_not_read() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import AIOKafkaConnection, AIOKafkaProtocol, CloseReason
+from aiokafka.protocol.fetch import FetchRequest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,21 +46,23 @@ def test_aiokafka_is_as_it_was_read(inside: Callable[..., Any]) -> None:
 class Future:
     """Holds an answer."""
 
-    answer: bytes | None = None
+    answer: bytes | memoryview | None = None
 
     def done(self) -> bool:
         return self.answer is not None
 
-    def set_result(self, answer: bytes) -> None:
+    def set_result(self, answer: bytes | memoryview) -> None:
         self.answer = answer
 
 
 class Request:
     """Wants an answer as it comes."""
 
+    API_KEY = FetchRequest.API_KEY
+
     class RESPONSE_TYPE:  # noqa: N801 - aiokafka's name
         @staticmethod
-        def decode(data: BytesIO) -> bytes:
+        def decode(data: BytesIO) -> bytes | memoryview:
             return data.read(2 * LARGE)
 
     def parse_response_header(self, data: BytesIO) -> None:
@@ -125,6 +128,23 @@ def test_answers_come_whole_and_in_order(lengths: list[int], pieces: list[int]) 
         assert future.answer == (answer[4:] if is_large else None)
     assert not conn._requests
     assert not conn.closed
+
+
+class Asked(Request):
+    """Wants something else than records."""
+
+    API_KEY = FetchRequest.API_KEY + 1
+
+
+@pytest.mark.parametrize("kind", [Request, Asked])
+def test_records_stay_where_they_were_received_and_nothing_else_does(kind: type[Request]) -> None:
+    conn = Conn([b""])
+    conn._requests = deque([(0, kind(), conn.futures[0])])
+    answer = pack(">i", 0) + b"x" * (LARGE + 1)
+    pour(InPlace(conn, Before()), pack(">i", len(answer)) + answer, [LARGE])
+    found = conn.futures[0].answer
+    assert found == answer[4:]
+    assert isinstance(found, memoryview) == (kind is Request)
 
 
 def test_an_answer_to_another_request_is_for_aiokafka_to_refuse() -> None:

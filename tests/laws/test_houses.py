@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meteragent.privacy import native
+from meteragent.privacy.domain import Domain
 from meteragent.privacy.question import per_watt, question
 from meteragent.stream.cohort import Cohort
 from meteragent.stream.pipeline import Assigned, Pipeline
@@ -37,11 +38,15 @@ POLICIES = (
     Assigned("a-", "a-peak", PEAK),
     Assigned("b-", "b", replace(HOME, budget=per_watt("budget", 2, 100))),
     Assigned("c-", "c", replace(HOME, on_exhausted="partial", min_coverage=Decimal("0.5"))),
+    Assigned("d-", "d", replace(HOME, grace=HOME.grace + 10 * SECOND)),
+    Assigned("e-", "e", replace(HOME, idle=HOME.idle + 10 * SECOND)),
+    Assigned("f-", "f", replace(HOME, domain=Domain(0, 500, 10))),
+    Assigned("g-", "g", replace(HOME, size=40 * SECOND, hop=40 * SECOND)),
     Assigned("p-", "p", PEAKS),
     Assigned("q-", "q", PEAKS),
 )
-"""Two houses of two cohorts, and two cohorts that are alone."""
-METERS = ("m", "n", "a-1", "a-2", "b-1", "c-1", "c-2", "p-1", "q-1")
+"""Two houses of two cohorts, and cohorts that are alone, each for another reason."""
+METERS = ("m", "n", "a-1", "a-2", "b-1", "c-1", "c-2", "d-1", "e-1", "f-1", "g-1", "p-1", "q-1")
 
 
 @st.composite
@@ -59,7 +64,9 @@ def alone() -> Iterator[None]:
 
 
 def pipeline(published: Published) -> Pipeline:
-    built = Pipeline(POLICIES, KEY, max_skew=60 * SECOND, max_meters=9, start=published.position)
+    built = Pipeline(
+        POLICIES, KEY, max_skew=60 * SECOND, max_meters=len(METERS), start=published.position
+    )
     built.restore(published.accounts)
     return built
 
@@ -90,7 +97,7 @@ WAYS = st.sampled_from([native.wheel, None])
 
 def test_some_of_them_share() -> None:
     one = pipeline(Published())
-    assert sorted(len(house.cohorts) for house in one.houses) == [1, 1, 2, 2]
+    assert sorted(len(house.cohorts) for house in one.houses) == [1, 1, 1, 1, 1, 1, 2, 2]
 
 
 @settings(max_examples=max(60, settings().max_examples // 4))
