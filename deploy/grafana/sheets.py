@@ -14,13 +14,13 @@ def png(figure: Figure) -> bytes:
     """One page."""
     drawn = BytesIO()
     figure.savefig(drawn, dpi=100)
-    return _small(Image.open(drawn))
+    return _small(Image.open(drawn), 96)
 
 
-def _small(picture: Image.Image) -> bytes:
+def _small(picture: Image.Image, colours: int) -> bytes:
     """A page of charts has few colours."""
     small = BytesIO()
-    picture.convert("RGB").quantize(96).save(small, "png", optimize=True)
+    picture.convert("RGB").quantize(colours).save(small, "png", optimize=True)
     return small.getvalue()
 
 
@@ -37,7 +37,7 @@ def sheet(desks: Sequence[bytes], phones: Sequence[bytes]) -> bytes:
     for nth, one in enumerate(right):
         across = DESK_WIDTH + BETWEEN + nth * (PHONE_WIDTH + BETWEEN)
         drawn.paste(one.crop((0, 0, PHONE_WIDTH, min(one.height, height))), (across, 0))
-    return _small(drawn)
+    return _small(drawn, 224)
 
 
 def _narrowed(one: bytes, width: int) -> Image.Image:

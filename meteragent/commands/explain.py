@@ -46,7 +46,7 @@ MEASURES = (
     "plus is added to it."
 )
 RIGHT = (
-    "At most, where no reading is missing: of somebody who knows all else in the home, and says "
+    "At most, where no reading is missing: for somebody who knows all else in the home, and says "
     "whether it ran, once or on every one of these days. Guessing is right in 50 %. Budgets come "
     "back, and habits add up."
 )
@@ -180,7 +180,7 @@ def _chosen(choice: Choice | None, width: int) -> Iterator[list[str]]:
     """Why these numbers."""
     if choice is None:
         return
-    what = f"The preset {choice.preset} is to hide {choice.hides}. {choice.why}"
+    what = f"The preset {choice.preset} is meant to hide {choice.hides}. {choice.why}"
     yield ["Why these numbers", *wrap(what, width)]
     yield wrap(choice.evidence, width, break_on_hyphens=False)  # it names a command
     if choice.changed:

@@ -61,7 +61,7 @@ class Evidence(Settings):
         """What it shows, in one sentence."""
         found = (
             f"An attacker who {self.attack} {self.goal} in at most {_percent(self.success)} of "
-            f"cases ({self.contest}; in the plainest case {_percent(self.most)}; guessing: "
+            f"cases ({self.contest}; in the worst case {_percent(self.most)}; guessing: "
             f"{_percent(self.chance)}). What people do every day adds up ({self.habit}): in a week "
             f"{_percent(self.week)}, in four {_percent(self.weeks)}, guessing "
             f"{_percent(self.guessed)}. One release is off by {power_text(self.error)} on average."

@@ -18,7 +18,7 @@ HONEST = (
     "given below, and makes nobody anonymous. An epsilon is not anonymisation. Treat releases as "
     "personal data, with a legal basis, a purpose and an end."
 )
-NO_LAWYER = "This is no legal advice, and no lawyer has reviewed it."
+NO_LAWYER = "This is not legal advice, and no lawyer has reviewed it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def _purposes(policies: Sequence[tuple[Guarantee, Explanation]]) -> Iterator[str
     yield "### Purposes"
     for guarantee, explained in policies:
         choice = explained.choice
-        hidden = f"It is to hide {choice.hides} (preset `{choice.preset}`)." if choice else ""
+        hidden = f"It is meant to hide {choice.hides} (preset `{choice.preset}`)." if choice else ""
         yield (
             f"`{guarantee.name}`: {YOURS} what {_asked(guarantee)} of each window of "
             f"{window_text(guarantee.policy.windows)} is needed for, and why less would not do. "
@@ -280,7 +280,7 @@ def _articles() -> Iterator[str]:
 
 def _review() -> Iterator[str]:
     yield (
-        "Draw this page anew when a policy's id changes: it is in every release, and names "
+        "Make this page again when a policy's id changes: it is in every release, and names "
         "everything that is promised."
     )
     yield f"{YOURS} date, version, signatures, and when it is looked at again."

@@ -202,7 +202,7 @@ class Guarantee:
         )
         yield (
             "Of any number of stories whose readings lie within "
-            f"{power_text(self.apart, unit)} of one another, one release makes nobody name the "
+            f"{power_text(self.apart, unit)} of one another, one release lets nobody name the "
             f"right one more than {significant(self.guess, ROUND_CEILING)} times as often as "
             "before."
         )

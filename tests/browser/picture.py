@@ -1,4 +1,7 @@
-"""The status page on a desk and on a phone: `python -m tests.browser.picture FILE`."""
+"""The status page at a desk and on a phone, by day and by night.
+
+`python -m tests.browser.picture FILE`
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ from structlog.testing import capture_logs
 
 from tests.browser.test_page import DESKTOP, PHONE, busy, of, showing
 
-HEIGHT = 1000
-WIDTHS = {DESKTOP: 960, PHONE: 400}
-GAP = 24
+HEIGHT = 800
+WIDTHS = {DESKTOP: 800, PHONE: 340}
+GAP = 20
 
 
 def seen(size: tuple[int, int], scheme: str) -> Image.Image:
@@ -32,13 +35,17 @@ def seen(size: tuple[int, int], scheme: str) -> Image.Image:
 
 
 def main() -> None:
-    """Both beside each other, cut off where it goes on."""
-    with capture_logs():
-        desk, phone = seen(DESKTOP, "light"), seen(PHONE, "dark")
-    sheet = Image.new("RGB", (desk.width + GAP + phone.width, HEIGHT), "white")
-    sheet.paste(desk, (0, 0))
-    sheet.paste(phone, (desk.width + GAP, 0))
-    sheet.quantize(128).save(sys.argv[1], optimize=True)
+    """Light above, dark below; desk and phone beside each other, cut off where they go on."""
+    sheet = Image.new("RGB", (sum(WIDTHS.values()) + GAP, 2 * HEIGHT + GAP), "grey")
+    for row, scheme in enumerate(("light", "dark")):
+        across = 0
+        for size, width in WIDTHS.items():
+            with capture_logs():
+                picture = seen(size, scheme)
+            shown = picture.crop((0, 0, width, min(picture.height, HEIGHT)))
+            sheet.paste(shown, (across, row * (HEIGHT + GAP)))
+            across += width + GAP
+    sheet.quantize(96).save(sys.argv[1], optimize=True)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ All releases of any other 24 h, which touch one window more, improve the odds
 without a bound that protects.
 
 Of any number of stories whose readings lie within 100 W of one another, one
-release makes nobody name the right one more than 1.88 times as often as before.
+release lets nobody name the right one more than 1.88 times as often as before.
 
 That holds whatever they know besides and whatever method they use, unless they
 hold the noise key or see the readings themselves.
@@ -119,7 +119,7 @@ heat pump         100 %      100 %       100 %
 EV charge         100 %      100 %       100 %
 empty house       100 %      100 %       100 %
 
-At most, where no reading is missing: of somebody who knows all else in the
+At most, where no reading is missing: for somebody who knows all else in the
 home, and says whether it ran, once or on every one of these days. Guessing is
 right in 50 %. Budgets come back, and habits add up.
 

@@ -185,7 +185,7 @@ def test_the_guarantee_says_its_own_numbers() -> None:
     )
     assert guess == (
         "Of any number of stories whose readings lie within 100 W of one another, one release "
-        "makes nobody name the right one more than 1.88 times as often as before."
+        "lets nobody name the right one more than 1.88 times as often as before."
     )
     assert general.endswith(
         "exp(0.015 x W) from one release, exp(0.09 x W) in 24 h that start or end with a window, "
