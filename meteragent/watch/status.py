@@ -209,6 +209,7 @@ def _policy(
         "name": name,
         "digest": policy.id,
         "words": guarantee.words,
+        "unit": policy.domain.unit,
         "of": of,
         "preset": presets.get(name),
         "beside": [other.name for other in guarantee.beside],

@@ -16,6 +16,7 @@ from simulations.kit import plot
 _MOSAIC: list[Any] = [["read", "film read"], ["published", "film published"], ["street", "street"]]
 _EVENING = (19.25, 23.25)
 _PER_HOUR = SLOTS / 24
+_ADDED_UP: Any = {"color": plot.SECOND, "lw": 1.2}
 _FILM = (FILM_BEGINS / _PER_HOUR, (FILM_BEGINS + FILM_SLOTS) / _PER_HOUR)
 
 
@@ -111,20 +112,22 @@ def _attacked(
 
 def _street(axes: Axes, found: Findings) -> None:
     edges = np.linspace(0, 24, len(found.true) + 1)
+    together, added_up = found.off(found.together), found.off(found.added_up)
     axes.set_title(
-        f"What the utility still gets: the sum of {found.homes} homes, "
-        f"its energy of the day off by {found.off:.2%}"
+        f"What the utility gets: the sum of {found.homes} homes in one draw, "
+        f"off by {together.words} in an hour"
     )
-    axes.stairs(
-        found.released / 1000,
-        edges,
-        color=plot.RELEASED,
-        lw=2,
-        baseline=None,
-        label="from what is published",
-    )
-    axes.stairs(found.true / 1000, edges, color=plot.INK, lw=1, baseline=None, label="true")
+    for watts, label, style in (
+        (found.added_up, f"added up from homes' releases: off by {added_up.words}", _ADDED_UP),
+        (found.true, "true", {"color": plot.INK, "lw": 1}),
+        (
+            found.together,
+            "released in one draw",
+            {"color": plot.RELEASED, "lw": 2, "ls": (0, (4, 2))},
+        ),
+    ):
+        axes.stairs(watts / 1000, edges, baseline=None, label=label, **style)
     axes.set_ylim(0)
     axes.set_ylabel("kW")
-    axes.legend(loc="upper left", ncols=2, fontsize=8)
+    axes.legend(loc="upper left", ncols=3, fontsize=8)
     _hours(axes, 0, 24)

@@ -13,7 +13,8 @@ def errors(run: Run, found: Mapping[str, Any]) -> None:
         for panel, (words, sizes) in zip(panels, found.items(), strict=True):
             for way, label, colour in (
                 ("homes", "sum of homes' releases", plot.DANGER),
-                ("group", "release of the group", plot.RELEASED),
+                ("standard", "one draw, whatever a home draws", plot.TRUE),
+                ("group", "one draw, at the promise above", plot.RELEASED),
             ):
                 off = [100 * one["quarter_hour"][way]["mean_off"] for one in sizes.values()]
                 panel.plot([*map(int, sizes)], off, "o-", color=colour, label=label)
@@ -28,5 +29,36 @@ def errors(run: Run, found: Mapping[str, Any]) -> None:
         "errors",
         "One draw for a feeder",
         "How far the load of a quarter hour is from the truth, by the number of homes, at the same "
-        "promise to each of them: added up from homes' own releases, and released of the group.",
+        "promise to each of them: added up from homes' own releases, and released of the group. "
+        "Grey: one draw at the same epsilon for all that a home can draw, from nothing to 24 kW: "
+        "ordinary differential privacy for a home.",
+    )
+
+
+def uses(run: Run, found: Mapping[str, Any]) -> None:
+    """Each use in a panel of its own, by both ways and without noise, for every promise."""
+    names = [*next(iter(found.values()))]
+    ways = {"homes": plot.DANGER, "group": plot.RELEASED, "exact": plot.TRUE}
+    with plot.axes(len(found), len(names), width=11.6, height=4.6) as (figure, panels):
+        every = iter(panels)
+        for words, tasks in found.items():
+            for name, its in tasks.items():
+                panel = next(every)
+                for place, (way, colour) in enumerate(ways.items()):
+                    one = its[way]
+                    panel.bar(place, one["mean"], color=colour, width=0.7)
+                    text = f"{one['mean']:.3g}"
+                    panel.annotate(text, (place, one["mean"]), ha="center", va="bottom")
+                panel.set_xticks(range(len(ways)), ["homes", "group", "exact"])
+                panel.margins(y=0.18)
+                panel.set_title(f"{name}:\n{its['asks']}, {its['unit']}", fontsize=8)
+                panel.grid(visible=False)
+            panel.text(1.04, 0.5, words, rotation=-90, va="center", transform=panel.transAxes)
+    run.picture(
+        figure,
+        "uses",
+        "What a feeder's sum is good for",
+        "From a month of quarter hours of 100 homes, or 40 of them: added up from homes' own "
+        "releases, released of the group in one draw at the same promise to each home, and without "
+        "noise. Noise is of the mechanism's own law.",
     )

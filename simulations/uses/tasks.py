@@ -157,42 +157,57 @@ def _cars(street: Street, setting: Setting, draw: np.random.Generator) -> float 
     """By the shape of a feeder's day, as it was learned on other homes, whose cars are known."""
     if setting.hours > 1:
         return None
-    half = len(street.watts) // 2
+    truth, half = windows(street.watts, setting), len(street.watts) // 2
     members = min(MEMBERS, half // 2)
-    learned, _ = _shapes(street, setting, range(half), members, draw, exact=True)
-    known = learned[:, -1]
-    design = np.column_stack([learned[:, :-1], np.ones(len(learned))])
-    weights, *_ = np.linalg.lstsq(design, known, rcond=None)
-    seen, cars = _shapes(street, setting, range(half, 2 * half), members, draw, exact=False)
-    said = np.column_stack([seen[:, :-1], np.ones(len(seen))]) @ weights
+
+    def feeder(homes: range) -> tuple[Floats, float]:
+        some = draw.choice(homes, members, replace=False)
+        return truth[some].sum(axis=0), street.cars[some].sum()
+
+    halves = range(half), range(half, 2 * half)
+    said, cars = by_shape(setting, feeder, halves, members, draw)
     return float(np.abs(said - cars).mean())
 
 
-def _shapes(
-    street: Street,
+Feeder = Callable[[range], tuple[Floats, float]]
+"""Of some of so many homes: the true load, window by window, and what is asked about them."""
+
+
+def by_shape(
     setting: Setting,
-    homes: range,
+    feeder: Feeder,
+    halves: tuple[range, range],
     members: int,
     draw: np.random.Generator,
-    *,
-    exact: bool,
 ) -> tuple[Floats, Floats]:
-    """Of feeders of some homes: watts by evening, night and otherwise, and how many cars."""
-    truth = windows(street.watts, setting)
+    """What is said of feeders of the second half of homes by who knows all of the first; the truth.
+
+    By watts in the evening, at night and by day: as they are of the first, as they are released of
+    the second.
+    """
+    learned = np.array([_shape(setting, *feeder(halves[0])) for _ in range(FEEDERS)])
+    weights, *_ = np.linalg.lstsq(_design(learned), learned[:, -1], rcond=None)
+    rows = []
+    for _ in range(FEEDERS):
+        total, answer = feeder(halves[1])
+        off = noise(setting, total.shape if setting.feeder else (members, len(total)), draw)
+        rows.append(_shape(setting, total + (off if setting.feeder else off.sum(axis=0)), answer))
+    seen = np.array(rows)
+    said: Floats = _design(seen) @ weights
+    return said, seen[:, -1]
+
+
+def _shape(setting: Setting, total: Floats, answer: float) -> list[float]:
+    """Watts by evening, night and day; and the answer."""
     per_day = round(24 / setting.hours)
     hour = np.arange(per_day) * setting.hours
     parts = [(hour >= 17) & (hour < 22), hour < 5, (hour >= 8) & (hour < 16)]
-    rows = []
-    for _ in range(FEEDERS):
-        some = draw.choice(homes, members, replace=False)
-        total = truth[some].sum(axis=0)
-        if not exact:
-            off = noise(setting, total.shape if setting.feeder else (members, len(total)), draw)
-            total = total + (off if setting.feeder else off.sum(axis=0))
-        day = total.reshape(-1, per_day).mean(axis=0)
-        rows.append([*(day[part].mean() for part in parts), street.cars[some].sum()])
-    found = np.array(rows)
-    return found, found[:, -1]
+    day = total.reshape(-1, per_day).mean(axis=0)
+    return [*(float(day[part].mean()) for part in parts), answer]
+
+
+def _design(rows: Floats) -> Floats:
+    return np.column_stack([rows[:, :-1], np.ones(len(rows))])
 
 
 TASKS = (

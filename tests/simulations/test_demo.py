@@ -173,11 +173,20 @@ def test_what_is_found_is_said_with_its_interval_and_beside_guessing() -> None:
     believed[np.arange(200), shown] = 1
     guessed = np.zeros((200, FILMS))
     guessed[:, 0] = 1
-    found = Findings(believed, guessed, shown, np.ones(24), np.ones(24))
+    true = np.full(24, 100.0)
+    found = Findings(believed, guessed, shown, true, true + 1, true - 20)
     assert "in 200 of 200 homes" in found.words
     assert "in 5 of 200 homes, 2.5 % (95 % interval: 0.8 to 5.7 %)" in found.words
     assert f"by guessing:                 in {100 / FILMS} %" in found.words
     assert found.document["by_releases"] == Share(5, 200).document()
+    assert "released in one draw: off by 1.0 % in a window" in found.words
+    assert "added up from what homes publish: by 20.0 %" in found.words
+    assert found.off(found.together) == pytest.approx((0.01, 0.01, 0.01))
+    assert found.document["street"] == {
+        "windows": 24,
+        "one_draw": found.off(found.together)._asdict(),
+        "added_up": found.off(found.added_up)._asdict(),
+    }
 
 
 def test_the_attacker_compares_exact_likelihoods() -> None:

@@ -1,0 +1,75 @@
+"""What a feeder's sum is good for: released in one draw, and added up from homes' own releases.
+
+The uses are those of `simulations.uses`, and one more: what the panels of a feeder make. Noise is
+of the mechanism's own law, and every home is promised the same by both ways.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from simulations.feeder.study import PROMISES, QUARTER, Promise
+from simulations.home.policies import plain
+from simulations.kit.command import Run
+from simulations.kit.statistics import Floats, bootstrap
+from simulations.uses.settings import Setting
+from simulations.uses.street import Street, street, windows
+from simulations.uses.tasks import MEMBERS, TASKS, Task, by_shape
+
+TIMES = 8
+"""That noise is drawn anew."""
+EXACT = "100"
+"""A loss per watt that leaves nothing of the noise."""
+
+
+def _panels(street: Street, setting: Setting, draw: np.random.Generator) -> float:
+    """What the panels of a feeder make in a month; how many homes have some is anybody's guess."""
+    load, sun = windows(street.net + street.sun, setting), windows(street.sun, setting)
+    half = len(load) // 2
+
+    def feeder(homes: range) -> tuple[Floats, float]:
+        some = draw.choice(homes, MEMBERS)
+        having = some[: draw.integers(MEMBERS + 1)]
+        made = sun[having].sum(axis=0)
+        return load[some].sum(axis=0) - made, float(made.mean())
+
+    halves = range(half), range(half, 2 * half)
+    said, made = by_shape(setting, feeder, halves, MEMBERS, draw)
+    return 100 * float(np.abs(said - made).mean() / made.mean())
+
+
+USES = (
+    *(task for task in TASKS if task.name.startswith(("a feeder's peak", "a feeder's next day"))),
+    *(task for task in TASKS if task.name.startswith(("theft", "cars"))),
+    Task("panels among 40 homes", "energy off by", "%", 10, "at most", _panels),
+)
+
+
+def served(run: Run) -> dict[str, Any]:
+    """Each use by promise: from releases of homes, of their group, and of no noise at all."""
+    homes = street(run)
+    return {
+        promise.words: {
+            task.name: _measured(task, promise, homes, run.draw(72, place, number))
+            for number, task in enumerate(run.each(USES, "uses"))
+        }
+        for place, promise in enumerate(PROMISES)
+    }
+
+
+def _measured(
+    task: Task, promise: Promise, homes: Street, draw: np.random.Generator
+) -> dict[str, Any]:
+    """How well it goes, by each way, with its interval over draws of the noise."""
+    ways = {
+        "homes": Setting("", plain(QUARTER, promise.quarter)),
+        "group": Setting("", plain(QUARTER, promise.quarter), feeder=True),
+        "exact": Setting("", plain(QUARTER, EXACT), feeder=True),
+    }
+    found: dict[str, Any] = {"asks": task.asks, "unit": task.unit}
+    for way, setting in ways.items():
+        numbers = np.array([task.measure(homes, setting, draw) for _ in range(TIMES)], dtype=float)
+        low, high = bootstrap(numbers, lambda some: float(some.mean()), draw)
+        mean = float(numbers.mean())
+        found[way] = {"mean": round(mean, 3), "low": round(low, 3), "high": round(high, 3)}
+    return found
