@@ -30,7 +30,8 @@ GROUPS = total(of_sums(gauge("meters")), by="policy")
 """How many there are of each policy: what is on the policies of meters has no place here."""
 AGE = f"time() - {largest(gauge('groups_decided_until_seconds'), by='policy')}"
 WAITING = largest(gauge("group_panes_waiting"), by="policy")
-HOLDING = largest(gauge("group_waits_for"), by="policy, partition")
+NONE = f'label_replace(0 * {WAITING}, "partition", "none", "", "")'
+HOLDING = f"{largest(gauge('group_waits_for'), by='policy, partition')} or {NONE}"
 DOUBTFUL = "refused|damaged|too_soon"
 
 
@@ -127,12 +128,11 @@ PROGRESS = Row(
             "Which partitions of the input the next pane waits for: look there for what stands "
             "still.",
             "short",
-            (Query(HOLDING, "{{policy}}: partition {{partition}}", ("policy", "partition")),),
+            (Query(HOLDING, "{{policy}}: {{partition}}", ("policy", "partition")),),
             least=0,
             decimals=0,
             stacked=True,
             bars=True,
-            nothing="none",
         ),
     ),
 )

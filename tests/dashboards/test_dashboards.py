@@ -242,7 +242,11 @@ def sampled(instance: str, settings: Config) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("title", "query", "expected"),
     [
-        ("Policies", "radius", {"gas": ("l/h", 40), "household": ("W", 1), "feeder": ("W", 1000)}),
+        (
+            "Policies",
+            "radius",
+            {"gas": ("l/h", 40), "household": ("W", 100), "feeder": ("W", 1000)},
+        ),
         ("What one answer means", "noise scale", {"gas": ("l/h", 40)}),
     ],
 )
