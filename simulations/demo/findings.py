@@ -32,7 +32,7 @@ class Findings:
     by_readings: NDArray[np.float64]
     """by_readings[home, film]: what an attacker believes who has the meter's readings."""
     by_releases: NDArray[np.float64]
-    """The same of one who has what is published."""
+    """The same of one who has what is published, of the home and of the whole street."""
     shown: NDArray[np.int64]
     """shown[home]: the film that was on."""
     true: NDArray[np.float64]
@@ -65,7 +65,7 @@ class Findings:
         together, added_up = self.off(self.together), self.off(self.added_up)
         with_readings, with_releases = map(self.right, (self.by_readings, self.by_releases))
         return (
-            f"an attacker who knows everything else about a home names the film, one of {FILMS},\n"
+            f"an attacker who knows all else, of all homes, names the film, one of {FILMS},\n"
             f"  from the meter's readings:   in {with_readings.hits} of {self.homes} homes\n"
             f"  from what is published:      in {with_releases.hits} of {self.homes} homes, "
             f"{rate(with_releases)}\n"
@@ -102,8 +102,15 @@ def find(published: Published) -> Findings:
     street, policy = published.street, published.policy
     homes = range(len(street.watts))
     by_readings = np.array([attack.from_readings(street, home) for home in homes])
+    neighbours = attack.Neighbours(street, published.of_street)
     by_releases = np.array(
-        [attack.from_releases(street, home, published.values[home], policy) for home in homes]
+        [
+            attack.together(
+                attack.from_releases(street, home, published.values[home], policy),
+                neighbours.belief(home, published.together),
+            )
+            for home in homes
+        ]
     )
     windows = street.watts.reshape(len(homes), -1, policy.slots).mean(axis=2)
     return Findings(

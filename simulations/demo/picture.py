@@ -26,6 +26,8 @@ def draw(published: Published, found: Findings, path: Path) -> None:
     with plot.axes(width=9.6, height=7.4) as (figure, _):
         figure.clear()
         panels = figure.subplot_mosaic(_MOSAIC, width_ratios=[1.9, 1], height_ratios=[1, 1, 0.8])
+        for panel in panels.values():
+            panel.set_axisbelow(True)
         _read(panels["read"], published, home)
         _released(panels["published"], published, home)
         _attacked(panels["film read"], found, found.by_readings, published, home)
@@ -127,7 +129,7 @@ def _street(axes: Axes, found: Findings) -> None:
         ),
     ):
         axes.stairs(watts / 1000, edges, baseline=None, label=label, **style)
-    axes.set_ylim(0)
+    axes.set_ylim(0, 1.3 * float(np.nanmax([found.added_up, found.true, found.together])) / 1000)
     axes.set_ylabel("kW")
     axes.legend(loc="upper left", ncols=3, fontsize=8)
     _hours(axes, 0, 24)

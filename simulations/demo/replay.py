@@ -45,6 +45,8 @@ class Published:
     def __post_init__(self) -> None:
         """Nothing yet."""
         [self.policy] = self.config.policies
+        [group] = self.config.groups
+        self.of_street = group.policy
         self._rows = {home: row for row, home in enumerate(self.street.homes)}
         shape = (len(self._rows), DAY // self.policy.hop)
         self.values, self.unbiased = np.full(shape, np.nan), np.full(shape, np.nan)

@@ -26,7 +26,9 @@ from simulations.kit.traces import DAY, Trace
 QUARTER = 15 * MINUTE
 SIZES = (10, 50, 200, 1000)
 DIFFERENT = 100
-STEP = 10
+STEPS = (10, 200, 6000)
+FINE = 400
+"""Levels that the noise is as wide as, at most: what goes farther is of no table."""
 HOME_MAXIMUM = Decimal(24_000)
 
 
@@ -59,8 +61,9 @@ PROMISES = (
 
 def group_policy(window: int, asked: str, epsilon: str, homes: int) -> GroupPolicy:
     """One answer about the sum of so many homes."""
+    step = next(step for step in STEPS if Decimal(epsilon) * step * FINE >= 1)
     return GroupPolicy(
-        domain=Domain(0, 5000 * homes, STEP),
+        domain=Domain(0, -(-5000 * homes // step) * step, step),
         questions=(question(asked, epsilon, 1),),
         size=window,
         interval=QUARTER,

@@ -85,7 +85,7 @@ def test_panels_are_told_from_the_shape_of_a_day() -> None:
     load, sun = draw.uniform(300, 500, (40, 96 * days)), 800 * noon * np.ones((40, 1))
     homes = Street(load, np.zeros(40), load - sun, sun)
     [panels] = [task for task in USES if task.name.startswith("panels")]
-    exact = Setting("", plain(QUARTER, "100"), feeder=True)
+    exact = Setting("", plain(QUARTER, "1"), feeder=True)
     assert panels.measure(homes, exact, draw) == pytest.approx(0, abs=5)
     drowned = Setting("", plain(QUARTER, "0.00001"), feeder=True)
     assert panels.measure(homes, drowned, draw) > 20  # type: ignore[operator]
