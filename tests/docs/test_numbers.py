@@ -42,6 +42,7 @@ def of_readme() -> Iterable[str]:
         yield from (str(seen["hits"]), str(seen["of"]))
     yield from (percent(demo["by_releases"][end]) for end in ("share", "low", "high"))
     yield from (str(demo["films"]), percent(demo["guessing"]))
+    yield from (percent(demo["street"][way]["mean"]) for way in ("one_draw", "added_up"))
     chosen = found("choose-tv-content")
     film = chosen["verdicts"][0]
     yield from (percent(film["success"], 2), str(film["cases"]))
@@ -82,6 +83,10 @@ def of_feeder() -> Iterable[str]:
         for size, one in sizes.items():
             yield f"{int(size):,}"
             yield from (percent(way["mean_off"]) for way in one["quarter_hour"].values())
+    for tasks in found("feeder")["uses"].values():
+        for its in tasks.values():
+            for way in ("homes", "group"):
+                yield from (f"{its[way]['mean']:.{places}f}" for places in (0, 1))
 
 
 GIVEN = {
@@ -99,7 +104,9 @@ GIVEN = {
         "200": "channels",
     },
     "feeder.md": {
-        "100": "cases",
+        "100": "cases, and homes",
+        "30": "percent that somebody hides",
+        "40": "homes",
         "400": "watts of a usual home",
     },
     "compared.md": {},

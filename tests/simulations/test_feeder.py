@@ -17,7 +17,7 @@ from simulations.home.policies import plain
 from simulations.kit.command import RESULTS, SEED, Run
 from simulations.kit.traces import Trace
 from simulations.uses.settings import Setting
-from simulations.uses.street import Street
+from simulations.uses.street import DAYS, Street
 from tests.given import KEY
 
 BEGIN = 1_767_225_600_000
@@ -72,7 +72,9 @@ def test_one_draw_serves_where_the_sum_of_releases_does_not() -> None:
     for tasks in results()["uses"].values():
         for name, its in tasks.items():
             off = {way: its[way]["mean"] for way in ("homes", "group", "exact")}
-            if name.startswith("theft"):
+            if name.startswith("cars"):  # a month of noise is small beside what shapes cannot tell
+                assert max(off.values()) < 1.1 * min(off.values())
+            elif name.startswith("theft"):
                 assert off["homes"] < off["group"] <= off["exact"]
             else:
                 assert off["homes"] > off["group"] >= 0.9 * off["exact"]
@@ -81,8 +83,8 @@ def test_one_draw_serves_where_the_sum_of_releases_does_not() -> None:
 def test_panels_are_told_from_the_shape_of_a_day() -> None:
     """Without noise; and a feeder without any makes nothing."""
     draw = np.random.default_rng(1)
-    days, noon = 2, np.tile(np.repeat([0.0, 1.0, 0.0], 32), 2)
-    load, sun = draw.uniform(300, 500, (40, 96 * days)), 800 * noon * np.ones((40, 1))
+    noon = np.tile(np.repeat([0.0, 1.0, 0.0], 32), DAYS)
+    load, sun = draw.uniform(300, 500, (40, 96 * DAYS)), 800 * noon * np.ones((40, 1))
     homes = Street(load, np.zeros(40), load - sun, sun)
     [panels] = [task for task in USES if task.name.startswith("panels")]
     exact = Setting("", plain(QUARTER, "1"), feeder=True)
