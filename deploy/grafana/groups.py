@@ -63,7 +63,7 @@ NOW = Row(
             width=4,
         ),
         Number(
-            "Since the newest window decided",
+            "Newest window decided",
             "How long ago the newest window ended that is decided of any group: grace, idle and "
             "the window's own length are in it.",
             "s",

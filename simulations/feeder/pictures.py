@@ -55,7 +55,7 @@ def uses(run: Run, found: Mapping[str, Any]) -> None:
                     panel.annotate(text, (place, one["mean"]), ha="center", va="bottom")
                 panel.set_xticks(range(len(ways)), ["homes", "group", "exact"])
                 panel.margins(y=0.18)
-                panel.set_title(f"{name}:\n{its['asks']}, {its['unit']}", fontsize=8)
+                panel.set_title(f"{name}:\n{its['asks']}, {its['unit']}", fontsize=7.5)
                 panel.grid(visible=False)
     run.picture(
         figure,

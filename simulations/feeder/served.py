@@ -42,7 +42,7 @@ def _panels(street: Street, setting: Setting, draw: np.random.Generator) -> floa
 USES = (
     *(task for task in TASKS if task.name.startswith(("a feeder's peak", "a feeder's next day"))),
     *(task for task in TASKS if task.name.startswith(("theft", "cars"))),
-    Task("panels of 40 homes, from a day", "energy off by", "%", 10, "at most", _panels),
+    Task("panels of 40 homes, in a day", "energy off by", "%", 10, "at most", _panels),
 )
 
 

@@ -416,33 +416,31 @@ def test_rights_on_the_topics_of_groups_are_named_for_each_kind_of_work(
 
             rights = Rights(place, "planner")
 
-            async def last_of_all(group: str, ids: str) -> None:
-                """These two alone are left to be granted for a kind of work; then they are."""
-                said = (await some.command("check"))[1]
-                ids_told = f"Write on transactional ids that begin with {ids}"
-                assert f"planner has no right to Read on group {group}, {ids_told}; grant" in said
-                await rights.change("--add", "Read", "--group", group)
-                prefixed = ("--resource-pattern-type", "prefixed", "--transactional-id", ids)
-                await rights.change("--add", "Write", *prefixed)
+            async def lacks(*told: str) -> None:
+                code, said = await some.command("check")
+                assert code == Exit.DENIED
+                assert f"planner has no right to {', '.join(told)}; grant what is missing" in said
 
-            shared = (kafka.rejected, kafka.policies)
-            own = (kafka.input, kafka.homes_ledger, kafka.groups)
-            code, said = await some.command("check")
-            assert code == Exit.DENIED
-            for right in (f"Read on topic {kafka.groups}", f"Write on topic {kafka.partials}"):
-                assert right in said
-            await rights.grant("DescribeConfigs", *own, *shared, kafka.partials)
-            await rights.grant("Read", *own)
-            await rights.grant("Write", kafka.homes_ledger, *shared, kafka.partials)
-            await last_of_all(f"{kafka.group}.homes", f"{kafka.group}.homes-{kafka.input}-")
-
-            said = (await some.command("check"))[1]
-            for right in (f"Read on topic {kafka.partials}", f"Write on topic {copies}"):
-                assert right in said
-            await rights.grant("DescribeConfigs", kafka.groups_ledger, kafka.groups_output, copies)
-            await rights.grant("Read", kafka.partials, kafka.groups_ledger)
-            await rights.grant("Write", kafka.groups_ledger, kafka.groups_output, copies)
-            await last_of_all(f"{kafka.group}.groups", f"{kafka.group}.groups-{kafka.partials}-")
+            read = (kafka.input, kafka.homes_ledger, kafka.groups)
+            write = (kafka.homes_ledger, kafka.rejected, kafka.policies, kafka.partials)
+            homes, sums = f"{kafka.group}.homes", f"{kafka.group}.groups"
+            ids = f"{homes}-{kafka.input}-", f"{sums}-{kafka.partials}-"
+            await lacks(
+                *(f"DescribeConfigs on topic {topic}" for topic in dict.fromkeys(read + write)),
+                *(f"Read on topic {topic}" for topic in read),
+                *(f"Write on topic {topic}" for topic in write),
+                f"Read on group {homes}",
+                f"Write on transactional ids that begin with {ids[0]}",
+            )
+            own = (kafka.groups_ledger, kafka.groups_output, copies)
+            await rights.grant("DescribeConfigs", *read, *write, *own)
+            await rights.grant("Read", *read, kafka.groups_ledger)
+            await rights.grant("Write", *write, *own)
+            await rights.change("--add", "Read", "--group", homes, "--group", sums)
+            named = (argument for one in ids for argument in ("--transactional-id", one))
+            await rights.change("--add", "Write", "--resource-pattern-type", "prefixed", *named)
+            await lacks(f"Read on topic {kafka.partials}")
+            await rights.grant("Read", kafka.partials)
             code, said = await some.command("check")
             assert code == Exit.OK, said
 
