@@ -173,6 +173,14 @@ def test_no_panel_is_empty_between_windows(name: str, tmp_path: Path) -> None:
         if (not at_end or moments < steps) and its.partition(":")[0] not in quiet
     }
     assert empty == set()
+    labelled = {
+        f"{panel.title}: {query.legend}": {frozenset(query.labels)}
+        for dashboard in ALL
+        for panel in dashboard.panels()
+        for query in panel.queries
+    }
+    for its, (at_end, _, _) in found.items():
+        assert {frozenset(one.labels) for one in at_end} <= labelled[its], its
     ago = [one.last for one in found["Time since the last commit: ago"][0]]
     assert ago == [pytest.approx(rhythm.asked if rhythm.collected else 0, abs=rhythm.each)]
     [published] = found["Windows: published"][0]
