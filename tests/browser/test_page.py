@@ -256,7 +256,7 @@ def test_errors_are_said_in_the_unit_of_the_policy(
         async with showing(of(Stage(settings)), tmp_path, DESKTOP) as (tab, _, _server):
             answers = "[...document.querySelectorAll('[data-is=answers] tr')].map(e => e.innerText)"
             for row in await tab.evaluate(answers):
-                assert len(re.findall(rf"\s[0-9.,]+ {unit}\s", row)) == 2, row
+                assert len(re.findall(rf"\s[0-9.,]+ {unit}(?=\s)", row)) == 2, row
 
     asyncio.run(scenario())
 
