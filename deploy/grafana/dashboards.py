@@ -1,4 +1,4 @@
-"""The two dashboards, as files.
+"""The three dashboards, as files.
 
 python -m deploy.grafana.dashboards           write the JSON files beside this one
 python -m deploy.grafana.dashboards --check   end with 1 if one is not as it would be written
@@ -9,11 +9,11 @@ import json
 import sys
 from pathlib import Path
 
-from deploy.grafana import health, privacy
+from deploy.grafana import groups, health, privacy
 from deploy.grafana.layout import Dashboard
 
 HERE = Path(__file__).parent
-ALL = (privacy.DASHBOARD, health.DASHBOARD)
+ALL = (privacy.DASHBOARD, health.DASHBOARD, groups.DASHBOARD)
 
 
 def written(dashboard: Dashboard) -> str:

@@ -3,6 +3,7 @@
     rate("records")            per second, of this dashboard's job and instances
     window_rate("released")    the same of what moves once a window, over two windows or more
     gauge("meters")            as it is, of this dashboard's policies where it has any
+    of_sums(...)               the same of those who add up groups
     total(..., by="policy")    added up
 
 Grafana fills in `$job`, `$instance`, `$policy` and `$__rate_interval`.
@@ -13,6 +14,7 @@ from deploy.prometheus.spans import of_windows
 OF_POLICIES = (
     *("windows_closed", "windows_released", "windows_suppressed", "released", "epsilon_spent"),
     *("release_delay", "meters", "meter_memory", "windows_open", "budget", "policy", "release"),
+    *("group_panes_waiting", "group_waits_for", "groups_decided"),
 )
 """How the names of metrics begin that have a policy."""
 
@@ -50,6 +52,18 @@ def process(metric: str) -> str:
 def process_rate(counter: str) -> str:
     """Per second, of a counter that every process has."""
     return f"rate({_chosen(f'process_{counter}')}[$__rate_interval]) {_OURS}"
+
+
+def with_unit(expression: str) -> str:
+    """Beside each number of a policy the unit that it is in: watts, var or litres an hour."""
+    both = "on (job, instance, work, policy) group_left (unit)"
+    return f"{expression} * {both} {gauge('policy_info')}"
+
+
+def of_sums(expression: str) -> str:
+    """Of those who add up what is told of homes: what an expression has of meters is left out."""
+    known = gauge("group_memberships", outcome="members", work="|groups")
+    return f"{expression} and on (job, instance, work) {known}"
 
 
 def total(expression: str, by: str = "") -> str:

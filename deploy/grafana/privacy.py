@@ -34,6 +34,16 @@ def on_policy(left: str, operator: str, right: str) -> str:
     return f"{left} {operator} on (policy) {right}"
 
 
+ASKED_EACH = on_policy(on_policy(ASKED, "*", WINDOW_COSTS), "/", EVERY_METER)
+DEMAND = on_policy(on_policy(ASKED_EACH, "*", HORIZON), "/", BUDGET)
+SPENT_EACH = on_policy(f"{SPENT} * {HOUR}", "/", EVERY_METER)
+WITHHELD = on_policy(total(window_rate("windows_suppressed"), by="policy"), "/", CLOSED)
+WITHHELD_BY_REASON = (
+    f"{total(window_rate('windows_suppressed'), by='policy, reason')} "
+    f"/ on (policy) group_left () {CLOSED}"
+)
+
+
 def share_of_meters(count: str) -> str:
     """How many of all meters, between 0 and 1."""
     return on_policy(total(gauge(count), by="policy"), "/", METERS)
@@ -97,15 +107,7 @@ DASHBOARD = Dashboard(
                     "The share of the windows that ended lately of which nothing was published; of "
                     "windows longer than a quarter of an hour, of the last two or more.",
                     "percentunit",
-                    (
-                        Query(
-                            on_policy(
-                                total(window_rate("windows_suppressed"), by="policy"), "/", CLOSED
-                            ),
-                            "{{policy}}",
-                            POLICY,
-                        ),
-                    ),
+                    (Query(WITHHELD, "{{policy}}", POLICY),),
                     width=6,
                     steps=((None, GREEN), (0.01, YELLOW), (0.05, RED)),
                     decimals=1,
@@ -121,13 +123,7 @@ DASHBOARD = Dashboard(
                     "answers cost per hour. Of windows longer than a quarter of an hour it is the "
                     "mean of the last two or more.",
                     QUIET,
-                    (
-                        Query(
-                            on_policy(f"{SPENT} * {HOUR}", "/", EVERY_METER),
-                            "{{policy}}",
-                            POLICY,
-                        ),
-                    ),
+                    (Query(SPENT_EACH, "{{policy}}", POLICY),),
                     least=0,
                 ),
                 Lines(
@@ -150,23 +146,7 @@ DASHBOARD = Dashboard(
                     "What the windows that end cost or would cost, as a share of what the budget "
                     "can bear for ever. Above 100 % some windows will be withheld.",
                     "percentunit",
-                    (
-                        Query(
-                            on_policy(
-                                on_policy(
-                                    on_policy(
-                                        on_policy(ASKED, "*", WINDOW_COSTS), "/", EVERY_METER
-                                    ),
-                                    "*",
-                                    HORIZON,
-                                ),
-                                "/",
-                                BUDGET,
-                            ),
-                            "{{policy}}",
-                            POLICY,
-                        ),
-                    ),
+                    (Query(DEMAND, "{{policy}}", POLICY),),
                     steps=((None, GREY), (1, RED)),
                     limit=True,
                     least=0,
@@ -243,8 +223,7 @@ DASHBOARD = Dashboard(
                     "percentunit",
                     (
                         Query(
-                            f"{total(window_rate('windows_suppressed'), by='policy, reason')} "
-                            f"/ on (policy) group_left () {CLOSED}",
+                            WITHHELD_BY_REASON,
                             "{{policy}} {{reason}}",
                             ("policy", "reason"),
                         ),

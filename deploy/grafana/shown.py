@@ -6,7 +6,7 @@ _STEPS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 _TIMES = ((86_400, "d"), (3600, "h"), (60, "min"))
 _MANY, _THOUSAND = 10_000, 1000
-_SUFFIX = {"ops": " /s", "rps": " /s", "watt": " W"}
+_SUFFIX = {"ops": " /s", "rps": " /s"}
 
 
 def shown(value: float, unit: str, decimals: int | None = None, *, axis: bool = False) -> str:

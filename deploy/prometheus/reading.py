@@ -60,7 +60,10 @@ ALERTS = (
         "has passed it, and by nothing else. One of them has stalled, so nothing is released for "
         "any group with a home in it; nothing is lost.",
         (
-            "`meteragent_group_waits_for` names the partitions of the input.",
+            (
+                "*Partitions waited for* on the dashboard *Groups of homes* shows which partitions "
+                "of the input hold them up; it is `meteragent_group_waits_for`."
+            ),
             (
                 'Is an instance working on them? `meteragent_partitions{work="homes"}` and the log '
                 "of whoever has them tell."
@@ -109,8 +112,8 @@ ALERTS = (
         "the windows that they are of are withheld as lost.",
         (
             (
-                "Which? `sum by (reason) (increase(meteragent_rejects_total[1h]))`; the status "
-                "page says it too."
+                "Which? *Partial sums refused* on the dashboard *Groups of homes*, or `sum by "
+                "(reason) (increase(meteragent_rejects_total[1h]))`; the status page says it too."
             ),
             (
                 "`other_members`: have all instances read the same members? Who starts reads them "

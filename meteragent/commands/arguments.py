@@ -68,13 +68,16 @@ OUTPUTS = {"json": "encoder.Encoder", "csv": "csv_encoder.CsvEncoder", PARQUET: 
 """What files are written in -> who writes it; imported when it is asked for."""
 OF_FEEDERS = "lv-feeder"
 """The format of groups alone: `formats.feeder_table`."""
+TABLE_OF_FEEDERS = "lv-feeder-parquet"
+"""The same, as a table that is made of its lines."""
+FORMATS = (*OUTPUTS, OF_FEEDERS, TABLE_OF_FEEDERS)
 
 
 def add(command: ArgumentParser) -> None:
     """Everything that `sanitize` takes."""
     command.add_argument("input", metavar="IN", help="CSV or JSON lines, may be gzip; - is a pipe")
     command.add_argument("-o", "--output", type=Path, metavar="OUT", help="instead of a pipe")
-    command.add_argument("--format", choices=(*OUTPUTS, OF_FEEDERS), default="json", help="of OUT")
+    command.add_argument("--format", choices=FORMATS, default="json", help="of OUT")
     command.add_argument("--ledger", type=Path, metavar="FILE", help="accounts, as SQLite")
     command.add_argument(
         "--rejects", type=Path, metavar="FILE", help="where rejected lines stood, and why"

@@ -131,7 +131,8 @@ def _topics_of(config: Config, *, judged: bool) -> None:
     asyncio.run(topics.refuse_unfit(config, clients))
     told, warnings = asyncio.run(topics.lifetimes(clients))
     sys.stdout.writelines(f"{line}\n" for line in told)
-    _warn(config.kafka.output, warnings)
+    for topic, warning in warnings:
+        _warn(topic, [warning])
     if not judged:
         return
     with suppress(KeyRefused):  # which is said already

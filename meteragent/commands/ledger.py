@@ -85,8 +85,9 @@ def _said_in_all(name: str, kept: Books) -> Iterator[str]:
         return
     may = allowance(config)
     found = in_all(name, kept.meters, kept.groups, kept.members, may.reserve)
-    radius = may.radius
-    rows: list[Row] = [("", f"epsilon at {power_text(radius)}", "per watt")]
+    radius, unit = may.radius, may.unit
+    per = f"per {IN_WORDS[unit][0]}"
+    rows: list[Row] = [("", f"epsilon at {power_text(radius, unit)}", per)]
     for loss in found.losses:
         of = "itself" if loss.group is None else f"in group {_shown(loss.group)}"
         rows.append((f"{of}, policy {loss.policy}", *_lost(loss.nano, radius)))

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from meteragent.commands import tiers
-from meteragent.commands.arguments import OF_FEEDERS, OUTPUTS, PARQUET
+from meteragent.commands.arguments import OF_FEEDERS, OUTPUTS, PARQUET, TABLE_OF_FEEDERS
 from meteragent.commands.exit_codes import Exit
 from meteragent.commands.settings import mapping_of, option_of, settings, written_as
 from meteragent.config import Config
@@ -71,7 +71,7 @@ def run(arguments: Namespace) -> Exit:
         )
         _do(job, arguments, progress)
     if output != arguments.output:
-        _parquet().write(arguments.output, job.policies)
+        _make_table(arguments, job.policies)
     hints = _hints(job.totals, by_meter=arguments.by_meter)
     sharing = _sharing(job.totals, job.steps.median, job.policies)
     warnings = (
@@ -118,15 +118,24 @@ def _is_of_groups(arguments: Namespace, config: Config) -> bool:
 def _output(arguments: Namespace) -> Path | None:
     """The file that is added to: of a table, the lines beside it."""
     path: Path | None = arguments.output
-    if arguments.format != PARQUET:
+    if arguments.format not in {PARQUET, TABLE_OF_FEEDERS}:
         return path
-    problem, instead = "is a table, which is written when all of IN is read", "write json"
+    lines, kind = ("json", "jsonl") if arguments.format == PARQUET else (OF_FEEDERS, "csv")
+    problem, instead = "is a table, which is written when all of IN is read", f"write {lines}"
     if path is None:
         raise InvalidSetting("--format", "is a table, and no pipe takes one", "name it with -o")
     if arguments.follow:
         raise InvalidSetting("--format", problem, instead)
-    beside: Path = _parquet().lines_beside(path)
+    beside: Path = _parquet().lines_beside(path, kind)
     return beside
+
+
+def _make_table(arguments: Namespace, policies: Sequence[Policy]) -> None:
+    """Of the lines beside it."""
+    if arguments.format == TABLE_OF_FEEDERS:
+        _parquet().write_feeders(arguments.output)
+    else:
+        _parquet().write(arguments.output, policies)
 
 
 def _parquet() -> ModuleType:
@@ -142,7 +151,7 @@ def _encoder(
     arguments: Namespace, released: Sequence[Assigned], policies: Sequence[Policy]
 ) -> ReleaseEncoder:
     """What writes releases of these policies, or of tiers of theirs, as the arguments say."""
-    if arguments.format != OF_FEEDERS:
+    if arguments.format not in {OF_FEEDERS, TABLE_OF_FEEDERS}:
         return encoder_of(arguments.format, policies)
     if not arguments.groups:
         raise InvalidSetting("--format", "is of groups, and there is no --groups", "write csv")

@@ -13,4 +13,5 @@ def allowance(config: Config) -> Allowance:
         config.reserve.nano if config.group else 0,
         min(one.policy.horizon for one in tables),
         config.budget.radius if config.budget else tables[0].guarantee.radius,
+        tables[0].policy.domain.unit,
     )

@@ -143,6 +143,20 @@ def reserve_of(budget: Budget | None, groups: Sequence[GroupSettings]) -> Reserv
     return Reserve(nano, groups[0].horizon, most, lasting)
 
 
+def namesakes(
+    policies: Sequence[PolicySettings], groups: Sequence[GroupSettings]
+) -> list[InvalidSetting]:
+    """What is on both is told apart by the names of policies alone: in metrics, for one."""
+    own = {policy.name: at for at, policy in enumerate(policies)}
+    return [
+        InvalidSetting(
+            f"group[{at}].name", f"is that of policy[{own[group.name]}] too", "write another one"
+        )
+        for at, group in enumerate(groups)
+        if group.name in own
+    ]
+
+
 def unlike(groups: Sequence[GroupSettings]) -> list[InvalidSetting]:
     """Horizons that differ, where what a home loses to all its groups is to be added up."""
     return [

@@ -24,7 +24,7 @@ from meteragent.config.fields import (
     refuse,
     setting,
 )
-from meteragent.config.group import GroupSettings, reserve_of, reserved, unlike
+from meteragent.config.group import GroupSettings, namesakes, reserve_of, reserved, unlike
 from meteragent.config.input import Input
 from meteragent.config.kafka import Kafka
 from meteragent.config.mqtt import Mqtt, named_by_topics
@@ -243,6 +243,7 @@ class Config(Settings):
     @model_validator(mode="after")
     def _is_coherent(self) -> "Config":
         refuse([*self._nothing(), *self._twins("policy"), *self._twins("group")])
+        refuse(namesakes(self.policy, self.group))
         refuse([*self._astray(), *self._spelled_otherwise(), *self._too_long()])
         refuse(found_by(self._refuse_no_registry))
         found = found_by(lambda: self.mapping)

@@ -139,6 +139,8 @@ class Allowance:
     """Nano-units per watt that all groups of a home may lose in a horizon; 0 without groups."""
     horizon: int
     radius: Decimal
+    unit: str
+    """Of what is measured."""
 
     def of(self, home: str, members: Iterable[Membership] | None = None) -> OfHome:
         """Of this one; `members` are those that take effect, if somebody has said who is where.
@@ -172,13 +174,13 @@ class Allowance:
             "Of any home, what is released of it and of all groups that it is in, all together: "
             f"{self._odds(most + self.reserve)} in {time_text(self.horizon)} that start or end "
             "with a window of each policy, between two versions of the home that are "
-            f"{power_text(self.radius)} apart in every reading."
+            f"{power_text(self.radius, self.unit)} apart in every reading."
         )
 
     def _said(
         self, own: Sequence[Shelf], nano: int, groups: tuple[InGroup, ...] | None
     ) -> Iterator[str]:
-        span, radius = time_text(self.horizon), power_text(self.radius)
+        span, radius = time_text(self.horizon), power_text(self.radius, self.unit)
         if own:
             names = listed(shelf.name for shelf in own)
             yield f"By itself it is released by {names}: {self._odds(nano)} in {span}."

@@ -1,15 +1,17 @@
-"""Releases as Parquet: what lines of JSON hold, put into a table when all of them are there.
+"""Releases as Parquet: what lines of JSON, or rows of feeders, hold, once all of them are there.
 
 The lines are what a run adds to and goes on from; the table is a function of them alone, and takes
 the place of an older one at once. So a run that is killed leaves the old table or the new one.
 """
 
+import csv
 import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from meteragent.formats.feeder_table import COLUMNS, cells
 from meteragent.formats.release_columns import CellKind, columns_of, row_of
 from meteragent.privacy.policy import Policy
 
@@ -32,19 +34,38 @@ _TYPES: dict[CellKind, Any] = {
 }
 
 
-def lines_beside(path: Path) -> Path:
+_FEEDERS = pa.schema(
+    [
+        *((name, pa.string()) for name in COLUMNS[:-3]),
+        *zip(COLUMNS[-3:], (pa.int64(), pa.float64(), _TYPES["time"]), strict=True),
+    ]
+)
+
+
+def lines_beside(path: Path, kind: str = "jsonl") -> Path:
     """Where the lines of a table are."""
-    return path.with_name(f"{path.name}.jsonl")
+    return path.with_name(f"{path.name}.{kind}")
 
 
 def write(path: Path, policies: Iterable[Policy]) -> None:
     """Make the table of all lines that are beside it."""
     kinds = columns_of(policies)
     schema = pa.schema([(name, _TYPES[kind]) for name, kind in kinds.items()])
+    with lines_beside(path).open("rb") as lines:
+        _write(path, schema, (row_of(kinds, json.loads(line)) for line in lines))
+
+
+def write_feeders(path: Path) -> None:
+    """Make the table of feeders of the CSV beside it."""
+    with lines_beside(path, "csv").open(newline="", encoding="utf-8") as lines:
+        _write(path, _FEEDERS, map(cells, csv.DictReader(lines)))
+
+
+def _write(path: Path, schema: pa.Schema, rows: Iterator[dict[str, Any]]) -> None:
     part = path.with_name(f"{path.name}.part")
-    with lines_beside(path).open("rb") as lines, pq.ParquetWriter(part, schema) as writer:
-        for rows in _groups(row_of(kinds, json.loads(line)) for line in lines):
-            writer.write_table(pa.Table.from_pylist(rows, schema))
+    with pq.ParquetWriter(part, schema) as writer:
+        for some in _groups(rows):
+            writer.write_table(pa.Table.from_pylist(some, schema))
     part.replace(path)
 
 

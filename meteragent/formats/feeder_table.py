@@ -1,4 +1,4 @@
-"""Columns -> the table of low-voltage feeders that network operators publish, as CSV.
+"""Columns -> the table of low-voltage feeders that network operators publish, as CSV, and back.
 
 Its columns are theirs, and a row's time is when its window ended. Consumption is what `unbiased`
 says of the average, as energy in Wh: right on average, so now and then below nothing. The number of
@@ -7,6 +7,7 @@ tells of a home. A window that was withheld has a row without consumption.
 """
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +18,11 @@ from meteragent.formats.encoder import homes_of
 from meteragent.privacy.arrays import Integers
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import NAMED
+from meteragent.privacy.units import WATT
 from meteragent.stream.releases import Releases
 
 HOUR = 3_600_000
+Cell = str | int | float | datetime | None
 
 
 class Feeder(NamedTuple):
@@ -31,7 +34,7 @@ class Feeder(NamedTuple):
     lv_feeder_id: str = ""
 
 
-_COLUMNS = (
+COLUMNS = (
     *Feeder._fields,
     "aggregated_device_count_active",
     "total_consumption_active_import",
@@ -39,13 +42,23 @@ _COLUMNS = (
 )
 
 
+def cells(row: Mapping[str, str]) -> dict[str, Cell]:
+    """A row that was written here, as what its columns hold."""
+    count, energy, time = (row[name] for name in COLUMNS[-3:])
+    ids: dict[str, Cell] = {name: row[name] for name in Feeder._fields}
+    told = float(energy) if energy else None
+    return ids | dict(
+        zip(COLUMNS[-3:], (int(count), told, datetime.fromisoformat(time)), strict=True)
+    )
+
+
 class FeederEncoder:
     """Encodes releases of groups as rows of that table."""
 
-    header = ",".join(_COLUMNS).encode() + b"\n"
+    header = ",".join(COLUMNS).encode() + b"\n"
 
     def __init__(self, policies: Iterable[Policy], feeders: Mapping[str, Feeder]) -> None:
-        """InvalidSetting: a policy does not ask for the average, which is what the table holds."""
+        """InvalidSetting: a policy is about no power, or does not ask for the average of it."""
         self._places = {policy.id: _place(policy) for policy in policies}
         self._feeders = feeders
 
@@ -66,6 +79,9 @@ class FeederEncoder:
 
 def _place(policy: Policy) -> tuple[int, int]:
     """Which question asks for the average, and in which column its answer stands."""
+    if policy.domain.unit != WATT:
+        problem = f"is in {policy.domain.unit}, and lv-feeder says consumption in Wh"
+        raise InvalidSetting("quantity", problem, "write --format csv")
     queries = [asked.query for asked in policy.questions]
     if NAMED["avg"] not in queries:
         problem = "is without avg, from which lv-feeder makes consumption"

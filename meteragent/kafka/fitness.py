@@ -217,14 +217,23 @@ def of_lifetimes(kafka: Kafka, topics: Mapping[str, Topic]) -> Iterator[str]:
         )
 
 
-def short_lived(kafka: Kafka, topics: Mapping[str, Topic]) -> Iterator[str]:
-    """Where releases may be deleted before anybody could read them."""
+def short_lived(kafka: Kafka, topics: Mapping[str, Topic]) -> Iterator[tuple[str, str]]:
+    """Topic, and what of it may be deleted before anybody could read it."""
     source = int(topics[kafka.input].settings.get(KEPT, FOREVER))
+    readings = "for ever" if source == FOREVER else f"for {format_duration(source)}"
     output = min(lasting(kafka, topics).values(), default=FOREVER)
     if output != FOREVER and not FOREVER < source <= output:
-        kept = "for ever" if source == FOREVER else f"for {format_duration(source)}"
-        yield (
+        problem = (
             f"releases are kept for {format_duration(output)} from the end of their windows, "
-            f"readings {kept}: what is released of older ones, after a pause or in a replay, is "
-            f"deleted at once; raise {KEPT}"
+            f"readings {readings}: what is released of older ones, after a pause or in a replay, "
+            f"is deleted at once; raise {KEPT}"
         )
+        yield kafka.output, problem
+    partials = kafka.beside.get("partials")
+    told = int(topics[partials].settings.get(KEPT, FOREVER)) if partials else FOREVER
+    if partials and told != FOREVER and not FOREVER < source <= told:
+        problem = (
+            f"what is told of homes is kept for {format_duration(told)}, readings {readings}: "
+            f"groups that stand still for longer lose their windows; raise {KEPT}"
+        )
+        yield partials, problem

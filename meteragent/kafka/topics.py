@@ -223,8 +223,8 @@ async def _settings(
     return settings
 
 
-async def lifetimes(clients: Clients) -> tuple[list[str], list[str]]:
-    """For how long releases can be read, and where they may be deleted before anybody could."""
+async def lifetimes(clients: Clients) -> tuple[list[str], list[tuple[str, str]]]:
+    """For how long releases can be read, and which topics delete what is still needed, and how."""
     async with admin(clients) as client:
         found = await describe(client, clients.kafka)
     told = fitness.of_lifetimes(clients.kafka, found)

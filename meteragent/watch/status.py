@@ -208,6 +208,7 @@ def _policy(
         "name": name,
         "digest": policy.id,
         "words": guarantee.words,
+        "unit": policy.domain.unit,
         "of": of,
         "preset": presets.get(name),
         "beside": [other.name for other in guarantee.beside],

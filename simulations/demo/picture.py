@@ -16,6 +16,7 @@ from simulations.kit import plot
 _MOSAIC: list[Any] = [["read", "film read"], ["published", "film published"], ["street", "street"]]
 _EVENING = (19.25, 23.25)
 _PER_HOUR = SLOTS / 24
+_ADDED_UP: Any = {"color": plot.SECOND, "lw": 1.2}
 _FILM = (FILM_BEGINS / _PER_HOUR, (FILM_BEGINS + FILM_SLOTS) / _PER_HOUR)
 
 
@@ -25,6 +26,8 @@ def draw(published: Published, found: Findings, path: Path) -> None:
     with plot.axes(width=9.6, height=7.4) as (figure, _):
         figure.clear()
         panels = figure.subplot_mosaic(_MOSAIC, width_ratios=[1.9, 1], height_ratios=[1, 1, 0.8])
+        for panel in panels.values():
+            panel.set_axisbelow(True)
         _read(panels["read"], published, home)
         _released(panels["published"], published, home)
         _attacked(panels["film read"], found, found.by_readings, published, home)
@@ -111,20 +114,22 @@ def _attacked(
 
 def _street(axes: Axes, found: Findings) -> None:
     edges = np.linspace(0, 24, len(found.true) + 1)
+    together, added_up = found.off(found.together), found.off(found.added_up)
     axes.set_title(
-        f"What the utility still gets: the sum of {found.homes} homes, "
-        f"its energy of the day off by {found.off:.2%}"
+        f"What the utility gets: the sum of {found.homes} homes in one draw, "
+        f"off by {together.words} in an hour"
     )
-    axes.stairs(
-        found.released / 1000,
-        edges,
-        color=plot.RELEASED,
-        lw=2,
-        baseline=None,
-        label="from what is published",
-    )
-    axes.stairs(found.true / 1000, edges, color=plot.INK, lw=1, baseline=None, label="true")
-    axes.set_ylim(0)
+    for watts, label, style in (
+        (found.added_up, f"added up from homes' releases: off by {added_up.words}", _ADDED_UP),
+        (found.true, "true", {"color": plot.INK, "lw": 1}),
+        (
+            found.together,
+            "released in one draw",
+            {"color": plot.RELEASED, "lw": 2, "ls": (0, (4, 2))},
+        ),
+    ):
+        axes.stairs(watts / 1000, edges, baseline=None, label=label, **style)
+    axes.set_ylim(0, 1.3 * float(np.nanmax([found.added_up, found.true, found.together])) / 1000)
     axes.set_ylabel("kW")
-    axes.legend(loc="upper left", ncols=2, fontsize=8)
+    axes.legend(loc="upper left", ncols=3, fontsize=8)
     _hours(axes, 0, 24)

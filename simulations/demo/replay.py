@@ -4,7 +4,8 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -35,6 +36,8 @@ class Published:
     config: Config
     values: NDArray[np.float64] = field(init=False)
     unbiased: NDArray[np.float64] = field(init=False)
+    together: NDArray[np.float64] = field(init=False)
+    """The sum of all homes, [window], in one draw."""
     released: int = 0
     withheld: int = 0
     spent: float = 0.0
@@ -42,28 +45,36 @@ class Published:
     def __post_init__(self) -> None:
         """Nothing yet."""
         [self.policy] = self.config.policies
+        [group] = self.config.groups
+        self.of_street = group.policy
         self._rows = {home: row for row, home in enumerate(self.street.homes)}
         shape = (len(self._rows), DAY // self.policy.hop)
         self.values, self.unbiased = np.full(shape, np.nan), np.full(shape, np.nan)
+        self.together = np.full(shape[1], np.nan)
 
     @property
     def complete(self) -> bool:
-        """Whether every window of every home is there."""
-        return self.released + self.withheld >= self.values.size
+        """Whether every window of every home is there, and of their sum."""
+        of_homes = self.released + self.withheld >= self.values.size
+        return of_homes and bool(np.isfinite(self.together).all())
 
     def take(self, document: bytes) -> None:
         """One release."""
         told: dict[str, Any] = json.loads(document)
-        if told["status"] != "released":
-            self.withheld += 1
-            return
-        self.released += 1
-        self.spent += sum(map(float, told["epsilon"].values()))
-        row = self._rows[told["meter_id"]]
         window = (told["window_start"] - self.street.begin) // self.policy.hop
+        if window >= len(self.together):  # of what comes after midnight
+            return
         name = self.policy.questions[0].query.name
-        self.values[row, window] = told["values"][name]
-        self.unbiased[row, window] = told["unbiased"][name]
+        if "group_id" in told:
+            self.together[window] = told["unbiased"][name]
+        elif told["status"] != "released":
+            self.withheld += 1
+        else:
+            self.released += 1
+            self.spent += sum(map(float, told["epsilon"].values()))
+            row = self._rows[told["meter_id"]]
+            self.values[row, window] = told["values"][name]
+            self.unbiased[row, window] = told["unbiased"][name]
 
     def counts(self, counts: Counts) -> Counts:
         """Everything that can be told from what was published."""
@@ -99,6 +110,7 @@ async def through_kafka(
         AIOKafkaProducer(bootstrap_servers=servers, linger_ms=20, max_batch_size=2**18) as producer,
         AIOKafkaConsumer(
             kafka.output,
+            kafka.groups_output,
             bootstrap_servers=servers,
             isolation_level="read_committed",
             auto_offset_reset="earliest",
@@ -157,7 +169,9 @@ def _scrape(metrics: str, published: Published, counts: Counts) -> None:
         samples = _SAMPLE.findall(answer.read().decode())
 
     def total(name: str, label: str = "") -> float:
-        return sum(float(v) for n, labels, v in samples if n == name and label in labels)
+        """Of homes alone: what is about their group has a label that says so."""
+        of_homes = ((n, labels, v) for n, labels, v in samples if "work=" not in labels)
+        return sum(float(v) for n, labels, v in of_homes if n == name and label in labels)
 
     counts.readings = int(total("readings_total", 'outcome="accepted"'))
     counts.released = int(total("windows_released_total"))
@@ -168,32 +182,51 @@ def _scrape(metrics: str, published: Published, counts: Counts) -> None:
     counts.lag = int(total("partition_lag_records"))
 
 
-async def through_a_pipe(
-    published: Published, seconds: float, sanitize: Child, lines: BinaryIO, show: Show
+@dataclass(frozen=True, slots=True)
+class Pipe:
+    """One `sanitize`, and the lines that it writes."""
+
+    child: Child
+    lines: BinaryIO
+
+    def feed(self, text: bytes) -> None:
+        """Trouble: it has ended."""
+        try:
+            self.child.write(text)
+        except BrokenPipeError as error:
+            raise Trouble(f"sanitize ended: {self.child.last_words()}") from error
+
+    def end(self) -> None:
+        """No more of it, and all that it makes. Trouble: it failed."""
+        with suppress(BrokenPipeError):
+            self.child.close()
+        if self.child.wait():
+            raise Trouble(f"sanitize failed: {self.child.last_words()}")
+
+    def take(self, published: Published) -> None:
+        """Every line that is whole by now."""
+        while line := self.lines.readline():
+            if not line.endswith(b"\n"):
+                self.lines.seek(-len(line), 1)
+                return
+            published.take(line)
+
+
+async def through_pipes(
+    published: Published, seconds: float, pipes: Sequence[Pipe], show: Show
 ) -> Counts:
-    """Write to `sanitize`, and read the lines that it writes."""
+    """Write to each `sanitize`, and read the lines that they write."""
     counts = Counts()
-    try:
-        for moment, clock, _, records in _paced(published.street, seconds):
-            await asyncio.to_thread(sanitize.write, b"\n".join(records) + b"\n")
-            counts.readings += len(records) * BLOCK // INTERVAL
-            await _until(moment)
-            counts.moment = clock
-            _take(lines, published)
-            show(published.counts(counts))
-        sanitize.close()
-    except BrokenPipeError as error:
-        raise Trouble(f"sanitize ended: {sanitize.last_words()}") from error
-    if await asyncio.to_thread(sanitize.wait):
-        raise Trouble(f"sanitize failed: {sanitize.last_words()}")
-    _take(lines, published)
+    for moment, clock, _, records in _paced(published.street, seconds):
+        text = b"\n".join(records) + b"\n"
+        await asyncio.gather(*(asyncio.to_thread(pipe.feed, text) for pipe in pipes))
+        counts.readings += len(records) * BLOCK // INTERVAL
+        await _until(moment)
+        counts.moment = clock
+        for pipe in pipes:
+            pipe.take(published)
+        show(published.counts(counts))
+    for pipe in pipes:
+        await asyncio.to_thread(pipe.end)
+        pipe.take(published)
     return published.counts(counts)
-
-
-def _take(lines: BinaryIO, published: Published) -> None:
-    """Every line that is whole by now."""
-    while line := lines.readline():
-        if not line.endswith(b"\n"):
-            lines.seek(-len(line), 1)
-            return
-        published.take(line)

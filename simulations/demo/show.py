@@ -54,9 +54,10 @@ def _arguments() -> argparse.Namespace:
 
 
 def _show(given: argparse.Namespace, interrupts: Interrupts, stack: ExitStack) -> None:
-    midnight = int(time.time() * 1000) // DAY * DAY - 2 * DAY
+    midnight = int(time.time() * 1000) // DAY * DAY + DAY  # tomorrow: no clock closes its windows
     homes = street(given.homes, midnight, given.seed)
     with stage.scratch(interrupts, stack) as directory:
+        stage.members(homes, directory)
         scene = _scene(given, directory, interrupts, stack)
         if scene.url:
             _say(f"status page  {scene.url}\nmetrics      {scene.url}metrics")

@@ -16,8 +16,8 @@ from urllib.request import urlopen
 from meteragent.config import Config, load
 from simulations.demo.interrupts import Interrupts
 from simulations.demo.processes import ROOT, Broker, Child, Trouble
-from simulations.demo.replay import Published, Show, through_a_pipe, through_kafka
-from simulations.demo.street import Street
+from simulations.demo.replay import Pipe, Published, Show, through_kafka, through_pipes
+from simulations.demo.street import STREET, Street
 from simulations.demo.table import Counts
 
 _LISTENING = re.compile(r'"address": ?"(http://[^"]+)"')
@@ -26,6 +26,10 @@ READY_WITHIN = 60.0
 CONFIGURATION = """\
 [agent]
 key_file = "noise.key"
+max_skew = "3d"  # the day that is played is not over yet: readings alone close its windows
+[budget]
+amount = "12"
+groups = "6"
 [kafka]
 bootstrap_servers = ["{servers}"]
 [http]
@@ -39,9 +43,22 @@ step = "10W"
 grace = "30s"  # the street sends in order
 epsilon = "0.25"
 radius = "100W"
-budget = "6"  # ... but a day of all 24 still keeps a bound
-idle = "3d"  # the day that is played is over: the clock must not close its windows
+share = "6"  # ... but a day of all 24 still keeps a bound
+[[group]]
+name = "street"
+window = "1h"
+interval = "10s"
+step = "10W"
+maximum = "1MW"
+home_maximum = "24kW"
+min_homes = 1
+grace = "30s"
+idle = "0s"
+epsilon = "0.25"  # the same promise once more: one draw for all homes
+radius = "100W"
+share = "6"
 """
+MEMBERS = "groups.csv"
 
 Say = Callable[[str], None]
 
@@ -51,6 +68,7 @@ class Stage:
     """A place where a street can be played; `play` fills in what is published."""
 
     config: Config
+    """Of its homes, and of the group that all of them are in."""
     url: str | None
     """Of the status page, where there is one."""
     play: Callable[[Published, float, Show], Counts]
@@ -67,6 +85,12 @@ def scratch(interrupts: Interrupts, stack: ExitStack) -> Iterator[Path]:
     yield directory
 
 
+def members(street: Street, directory: Path) -> None:
+    """Write down that all homes are in one group."""
+    rows = [f"{home},{STREET}" for home in street.homes]
+    (directory / MEMBERS).write_text("\n".join(["meter_id,group_id", *rows, ""]), "utf-8")
+
+
 def with_kafka(directory: Path, interrupts: Interrupts, stack: ExitStack, say: Say) -> Stage:
     """A broker and the agent. Trouble: a broker cannot be had here."""
     say("starting a Kafka broker on this machine (the first time, Maven fetches it) …")
@@ -75,6 +99,7 @@ def with_kafka(directory: Path, interrupts: Interrupts, stack: ExitStack, say: S
     servers = broker.start()
     config = _configured(directory, servers)
     _meteragent("topics", "create", "-c", directory / "agent.toml", "--partitions", 4)
+    _meteragent("topics", "members", directory / MEMBERS, "-c", directory / "agent.toml")
     say("starting the agent …")
     with interrupts.later():
         command = (*METERAGENT, "run", "-c", directory / "agent.toml")
@@ -91,19 +116,22 @@ def with_kafka(directory: Path, interrupts: Interrupts, stack: ExitStack, say: S
 
 
 def without_kafka(directory: Path, interrupts: Interrupts, stack: ExitStack) -> Stage:
-    """The same pipeline in `meteragent sanitize`."""
+    """The same pipelines in `meteragent sanitize`: once for homes, once for their group."""
     config = _configured(directory, "localhost:9092")
-    output = directory / "released.jsonl"
-    files = ("-o", output, "--ledger", directory / "spend.db")
-    command = (*METERAGENT, "sanitize", "-", "-c", directory / "agent.toml", *files)
+
+    def sanitizing(name: str, *more: object) -> Pipe:
+        output = directory / f"{name}.jsonl"
+        output.touch()
+        files = ("-o", output, "--ledger", directory / f"{name}.db", *more)
+        command = (*METERAGENT, "sanitize", "-", "-c", directory / "agent.toml", *files)
+        with interrupts.later():
+            child = Child(command, directory / f"{name}.log", fed=True)
+            stack.callback(child.end)
+        return Pipe(child, stack.enter_context(output.open("rb")))
 
     def play(published: Published, seconds: float, show: Show) -> Counts:
-        with interrupts.later():
-            sanitize = Child(command, directory / "sanitize.log", fed=True)
-            stack.callback(sanitize.end)
-        output.touch()
-        with output.open("rb") as lines:
-            return asyncio.run(through_a_pipe(published, seconds, sanitize, lines, show))
+        pipes = sanitizing("homes"), sanitizing("street", "--groups", directory / MEMBERS)
+        return asyncio.run(through_pipes(published, seconds, pipes, show))
 
     return Stage(config, None, play, f"rm -r {directory}")
 

@@ -17,6 +17,8 @@ INTERVAL, BLOCK = 10_000, 900_000
 DAY = 86_400_000
 SLOTS = DAY // INTERVAL
 FILMS = 40
+STREET = "street-1"
+"""The group that all homes are in."""
 FILM_BEGINS, FILM_SLOTS = 20 * 360 + 90, 2 * 360
 """At a quarter past eight, for two hours."""
 

@@ -26,7 +26,10 @@ from simulations.kit.traces import DAY, Trace
 QUARTER = 15 * MINUTE
 SIZES = (10, 50, 200, 1000)
 DIFFERENT = 100
-STEP = 10
+STEPS = (10, 200, 6000)
+FINE = 400
+"""Levels that the noise is as wide as, at most: what goes farther is of no table."""
+HOME_MAXIMUM = Decimal(24_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +37,33 @@ class Promise:
     """What each home is promised, in words, for each quarter hour and for a day's peak."""
 
     words: str
+    radius: int
+    """Watts that a home may differ by."""
     quarter: str
     """The loss per watt of one quarter hour ..."""
     peak: str
     """... and of one answer a day."""
 
+    @property
+    def standard(self) -> str:
+        """Of one quarter hour, if it is to hold whatever a home draws, from nothing to the most.
+
+        That is differential privacy for a home, with a trusted party that draws once.
+        """
+        return f"{Decimal(self.quarter) * self.radius / HOME_MAXIMUM:.9f}"
+
 
 PROMISES = (
-    Promise("1 kW in each quarter hour", "0.001", "0.001"),
-    Promise("25 W a day, all quarter hours together", f"{Decimal(1) / (25 * 96):.9f}", "0.04"),
+    Promise("1 kW in each quarter hour", 1000, "0.001", "0.001"),
+    Promise("25 W a day, all quarter hours together", 25, f"{Decimal(1) / (25 * 96):.9f}", "0.04"),
 )
 
 
 def group_policy(window: int, asked: str, epsilon: str, homes: int) -> GroupPolicy:
     """One answer about the sum of so many homes."""
+    step = next(step for step in STEPS if Decimal(epsilon) * step * FINE >= 1)
     return GroupPolicy(
-        domain=Domain(0, 5000 * homes, STEP),
+        domain=Domain(0, -(-5000 * homes // step) * step, step),
         questions=(question(asked, epsilon, 1),),
         size=window,
         interval=QUARTER,
@@ -59,7 +73,7 @@ def group_policy(window: int, asked: str, epsilon: str, homes: int) -> GroupPoli
         budget=ENOUGH,
         horizon=DAY,
         presence="private",
-        homes=PerHome(Decimal(0), Decimal(24_000), QUARTER),
+        homes=PerHome(Decimal(0), HOME_MAXIMUM, QUARTER),
     )
 
 
@@ -107,9 +121,12 @@ def _errors(
     truth = watts[: many * size].reshape(many, size, -1).sum(axis=1)
     summed = single[: many * size].reshape(many, size, -1).sum(axis=1)
     drawn = of_groups(traces, groups, group_policy(QUARTER, "avg", promise.quarter, size), key)
+    standard = group_policy(QUARTER, "avg", promise.standard, size)
+    whole = of_groups(traces, groups, standard, key)
     peak = of_groups(traces, groups, group_policy(DAY, "max", promise.peak, size), key)
     load = truth.mean()
-    off = {"homes": np.abs(summed - truth) / load, "group": np.abs(drawn - truth) / load}
+    seen = {"homes": summed, "group": drawn, "standard": whole}
+    off = {name: np.abs(one - truth) / load for name, one in seen.items()}
     highest = truth.max(axis=1)
     return {
         "groups": many,

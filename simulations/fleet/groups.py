@@ -24,8 +24,8 @@ import numpy as np
 
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.encoder import Encoder
-from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.unpack import Unpacker
+from meteragent.kafka.walk import Fetched
 from meteragent.privacy.domain import Domain
 from meteragent.privacy.group import GroupPolicy, PerHome
 from meteragent.privacy.members import Membership

@@ -25,7 +25,8 @@ CHAPTERS = {
     "feeder": Chapter(
         "One draw for a street",
         "The load of many homes together, such as a feeder's, released by one draw for all of "
-        "them, beside the sum of what each home releases: at the same promise to each home.",
+        "them, beside the sum of what each home releases: at the same promise to each home. And "
+        "what that is good for: peaks, tomorrow's load, theft, cars and panels.",
     ),
     "utility": Chapter(
         "What the released data are still good for",

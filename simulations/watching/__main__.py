@@ -4,7 +4,8 @@
     python -m simulations.watching --minutes 3 --to DIRECTORY
 
 A second instance joins, the first is killed and comes back, the second is frozen for a while;
-feeders spend more than their budget, some meters send too little, some records are broken.
+feeders spend more than their budget, some meters send too little, some records are broken. Homes
+are in streets, of which one is too small to be released; one home is in more than it reserves.
 """
 
 import argparse
@@ -20,10 +21,8 @@ from pathlib import Path
 from deploy.grafana import draw
 from meteragent import config as configuration
 from meteragent.config import keyfile
-from meteragent.kafka import topics
-from meteragent.kafka.clients import Clients
 from simulations.local_kafka import broker
-from simulations.watching.load import Load, config
+from simulations.watching.load import Load, config, prepare
 from simulations.watching.prometheus import Prometheus, prometheus
 
 WINDOW, WINDOWS, PARTITIONS = 5, 24, 6
@@ -79,7 +78,7 @@ async def scenario(servers: str, directory: Path, seconds: float, to: Path) -> N
     file.write_text(config(servers, "watched", WINDOW, WINDOWS))
     keyfile.create(directory / "noise.key")
     settings = configuration.load(file, {})
-    await topics.create(settings, Clients(settings.kafka), PARTITIONS, 1)
+    await prepare(settings, PARTITIONS)
     load = Load(settings.kafka.input, joining=0.15)
     async with prometheus(directory / "prometheus", INTERVAL) as watcher:
         instances = Instances(file, watcher)

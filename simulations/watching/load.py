@@ -8,6 +8,12 @@ from dataclasses import dataclass
 
 from aiokafka import AIOKafkaProducer
 
+from meteragent.config import Config
+from meteragent.config.works import works
+from meteragent.kafka import memberships, topics
+from meteragent.kafka.clients import Clients
+from meteragent.privacy.members import Membership
+
 CONFIG = """
 [agent]
 key_file = "noise.key"
@@ -23,11 +29,21 @@ output = "{name}-out"
 ledger = "{name}-ledger"
 rejected = "{name}-rejected"
 policies = "{name}-policies"
+groups = "{name}-groups"
+groups_output = "{name}-groups-out"
+partials = "{name}-partials"
+homes_ledger = "{name}-homes-ledger"
+groups_ledger = "{name}-groups-ledger"
 session_timeout = "3s"
 rebalance_timeout = "10s"
 
 [http]
 port = 0
+
+[budget]
+amount = "{amount}"
+groups = "{reserved}"
+horizon = "{day}s"
 
 # Pays for every window, for ever.
 [[policy]]
@@ -40,8 +56,7 @@ idle = "4s"
 maximum = "24kW"
 queries = ["avg", {{ query = "p95", epsilon = "0.5" }}]
 epsilon = "1"
-budget = "{lasting}"
-horizon = "{day}s"
+share = "{lasting}"
 min_coverage = "0.5"
 
 # Pays for two windows of three, and drops its later queries before it withholds.
@@ -57,22 +72,54 @@ step = "100W"
 queries = ["avg", "max", {{ query = "min", epsilon = "0.25" }}]
 epsilon = "0.5"
 radius = "1kW"
-budget = "{short}"
-horizon = "{day}s"
+share = "{short}"
 on_exhausted = "partial"
+
+# Sums of households, of which one group is too small.
+[[group]]
+name = "streets"
+match = "s-"
+window = "{window}s"
+interval = "1s"
+grace = "1s"
+idle = "4s"
+maximum = "200kW"
+home_maximum = "24kW"
+min_homes = 5
+epsilon = "0.5"
+share = "{each}"
 """
+STREETS = 4
+FEW = ("h-0", "h-1", "h-2")
+MEMBERS = [
+    *(Membership(f"h-{n}", f"s-{n % STREETS}") for n in range(60)),
+    *(Membership(home, "s-few") for home in FEW),
+    Membership(FEW[-1], "s-third"),  # which is more than a home reserves
+]
 
 
 def config(servers: str, name: str, window: int, windows: int) -> str:
-    """Two policies with windows of so many seconds, and a day of so many windows."""
+    """Policies with windows of so many seconds, and a day of so many windows."""
+    lasting, each = 1.5 * windows, 0.5 * windows
     return CONFIG.format(
         servers=servers,
         name=name,
         window=window,
         day=windows * window,
-        lasting=1.5 * windows,
-        short=round(1.25 * windows * 2 / 3, 2),
+        amount=lasting + 2 * each,
+        reserved=2 * each,
+        each=each,
+        lasting=lasting,
+        short=round(0.125 * windows * 2 / 3, 3),  # at 100 W
     )
+
+
+async def prepare(settings: Config, partitions: int) -> None:
+    """Topics for all the work, and who is in which group."""
+    for own in works(settings).values():
+        await topics.create(own, Clients(own.kafka), partitions, 1)
+    now = int(time.time() * 1000)
+    await memberships.tell(settings, Clients(settings.kafka), MEMBERS, now)
 
 
 @dataclass

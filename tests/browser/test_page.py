@@ -16,10 +16,12 @@ from meteragent.watch.status import Status
 from meteragent.watch.web import serving
 from tests.browser.chromium import Tab, chromium
 from tests.watch import street
-from tests.watch.stage import BEGIN, MINUTE, Stage, block, config
+from tests.watch.stage import BEGIN, GAS, MINUTE, Stage, block, config
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+
+    from meteragent.config import Config
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 DESKTOP, PHONE = (1200, 900), (390, 844)
@@ -240,6 +242,21 @@ def test_groups_are_shown_with_whom_they_wait_for(tmp_path: Path) -> None:
             await tab.until(f"{said}.includes('feeders: 4 groups, decided until 2025-11-18 01:30')")
             assert "wait for partition" not in await tab.evaluate(said)
             assert tab.complaints == []
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("settings", "unit"), [(config(), "W"), (config(GAS), "l/h")], ids=["power", "gas"]
+)
+def test_errors_are_said_in_the_unit_of_the_policy(
+    tmp_path: Path, settings: Config, unit: str
+) -> None:
+    async def scenario() -> None:
+        async with showing(of(Stage(settings)), tmp_path, DESKTOP) as (tab, _, _server):
+            answers = "[...document.querySelectorAll('[data-is=answers] tr')].map(e => e.innerText)"
+            for row in await tab.evaluate(answers):
+                assert len(re.findall(rf"\s[0-9.,]+ {unit}(?=\s)", row)) == 2, row
 
     asyncio.run(scenario())
 

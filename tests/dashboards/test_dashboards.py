@@ -13,27 +13,41 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deploy.grafana.dashboards import ALL, HERE, written
+from deploy.grafana.panels import Table
+from deploy.grafana.source import filled
 from deploy.prometheus.model import Recorded, groups
 from deploy.prometheus.rules import ALERTS
 from deploy.prometheus.spans import LONGEST, SPANS
 from meteragent.privacy.units import duration
+from tests.dashboards.test_alerts import judged
+from tests.watch import street
+from tests.watch.stage import GAS, Stage
+from tests.watch.stage import config as stage_config
 from tests.watch.test_metrics import OPEN, exposed, play
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deploy.grafana.layout import Dashboard
+    from meteragent.config import Config
 
 Json = dict[str, Any]
 
 TOOLS = Path(__file__).parent / "node_modules"
 DASHBOARDS = {dashboard.title: json.loads(written(dashboard)) for dashboard in ALL}
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
-UNITS = {"bytes", "dtdurations", "none", "ops", "percentunit", "rps", "s", "short", "watt"}
-"""Of the names that Grafana knows units by."""
+UNITS = {"bytes", "dtdurations", "none", "ops", "percentunit", "rps", "s", "short"}
+"""Of the names that Grafana knows units by; not watts: policies are about other things too."""
 SELECTOR = re.compile(r"((?:meteragent|process)_\w+)(?:\{([^}]*)\})?(\[[^\]]*\])?")
 
 each = pytest.mark.parametrize("dashboard", DASHBOARDS.values(), ids=[*DASHBOARDS])
+
+
+def lines(accept: str = "") -> list[str]:
+    """What agents show: one of meters, and one of groups too."""
+    stage, _ = play(random.Random(1), minutes=3)
+    text = exposed(stage, accept) + street.scraped(accept)
+    return [line for line in text.splitlines() if line[0] != "#"]
 
 
 def panels(dashboard: Json) -> list[Json]:
@@ -149,9 +163,9 @@ def test_every_panel_says_what_it_shows(dashboard: Json) -> None:
 
 @each
 def test_every_query_is_of_the_chosen_job_instance_and_policy(dashboard: Json) -> None:
-    lines = exposed(play(random.Random(1), minutes=3)[0]).splitlines()
-    known = {line.split("{")[0].split(" ")[0] for line in lines}
-    of_policies = {line.split("{")[0] for line in lines if 'policy="' in line}
+    shown = lines()
+    known = {line.split("{")[0].split(" ")[0] for line in shown}
+    of_policies = {line.split("{")[0] for line in shown if 'policy="' in line}
     for expression in expressions(dashboard):
         for metric, matchers, _ in SELECTOR.findall(expression):
             assert 'job=~"$job"' in matchers
@@ -175,8 +189,7 @@ def test_no_long_range_is_read_sample_by_sample() -> None:
 
 @each
 def test_counters_are_rates_over_grafanas_interval_or_over_two_windows(dashboard: Json) -> None:
-    lines = exposed(play(random.Random(1), minutes=3)[0]).splitlines()
-    of_policies = {line.split("{")[0] for line in lines if 'policy="' in line}
+    of_policies = {line.split("{")[0] for line in lines() if 'policy="' in line}
     for expression in expressions(dashboard):
         for found in SELECTOR.finditer(expression):
             metric, _, reach = found.groups()
@@ -215,11 +228,59 @@ def test_promtool_reads_every_expression(dashboard: Json, tmp_path: Path) -> Non
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def sampled(instance: str, settings: Config) -> dict[str, str]:
+    """What an agent shows that has read nothing yet, in promtool's notation."""
+    found = {}
+    for line in exposed(Stage(settings)).splitlines():
+        if line.startswith("meteragent_") and "_bucket" not in line:
+            name, labels, value = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line).groups()  # type: ignore[union-attr]
+            place = ", ".join(filter(None, (labels, f'job="meteragent", instance="{instance}"')))
+            found[f"{name}{{{place}}}"] = f"{float(value):g}x5"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("title", "query", "expected"),
+    [
+        (
+            "Policies",
+            "radius",
+            {"gas": ("l/h", 40), "household": ("W", 100), "feeder": ("W", 1000)},
+        ),
+        ("What one answer means", "noise scale", {"gas": ("l/h", 40)}),
+    ],
+)
+def test_numbers_of_a_policy_stand_beside_its_unit(
+    title: str, query: str, expected: dict[str, tuple[str, float]], tmp_path: Path
+) -> None:
+    """Of gas in litres an hour, of power in watts: nothing is called watts that is none."""
+    [panel] = [panel for dashboard in ALL for panel in dashboard.panels() if panel.title == title]
+    assert isinstance(panel, Table)
+    assert "unit" in panel.by
+    [column] = [one for one in panel.columns if one.name == query]
+    given = sampled("a", stage_config()) | sampled("b", stage_config(GAS))
+    samples = []
+    for policy, (unit, value) in expected.items():
+        others = {"job": "meteragent"} if "job" in panel.by else {"query": "avg"}
+        labels = {"policy": policy, "unit": unit, **others}
+        told = ", ".join(f'{name}="{label}"' for name, label in labels.items())
+        samples.append({"labels": f"{{{told}}}", "value": value})
+    chosen = "|".join(expected)
+    asked = filled(column.expression, "1m").replace('policy=~".+"', f'policy=~"{chosen}"')
+    question = {"expr": asked, "eval_time": "3m", "exp_samples": samples}
+    test = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in given.items()],
+        "promql_expr_test": [question],
+    }
+    code, said = judged([test], tmp_path)
+    assert code == 0, said
+
+
 def test_what_is_asked_for_is_in_both_formats() -> None:
     """Prometheus prefers OpenMetrics; the names must be those of the text format."""
-    stage, _ = play(random.Random(1), minutes=3)
     names = {
-        frozenset(line.split("{")[0].split(" ")[0] for line in text.splitlines() if line[0] != "#")
-        for text in (exposed(stage), exposed(stage, OPEN))
+        frozenset(line.split("{")[0].split(" ")[0] for line in shown)
+        for shown in (lines(), lines(OPEN))
     }
     assert len(names) == 1

@@ -17,7 +17,17 @@ import pytest
 
 from deploy.grafana.dashboards import ALL
 from deploy.grafana.source import filled
-from tests.dashboards.test_alerts import HOME, ON, Case, Series, asked_at, judged, series, well
+from tests.dashboards.test_alerts import (
+    HOME,
+    MEMBERSHIPS,
+    ON,
+    Case,
+    Series,
+    asked_at,
+    judged,
+    series,
+    well,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -211,12 +221,14 @@ def test_panels_are_not_empty_long_after_the_last_window(name: str, tmp_path: Pa
         bucket = rhythm.rare(count)
         given |= series("meteragent_transaction_duration_seconds_bucket", bucket, **ON, le=edge)
     given |= series("meteragent_ready", rhythm.lasting(1), **ON)
+    given |= series(MEMBERSHIPS, rhythm.lasting(9), **ON, outcome="members")
     given |= series("meteragent_windows_released_total", rhythm.rare(9800), **HOME)
     home = '{policy="household"}'
     whys = [(f'{{policy="household", reason="{why}"}}', 10) for why in ("budget", "coverage")]
     period = rhythm.period * EACH * 60
     questions = [
         promised(rhythm, asked("Windows withheld"), (home, 20)),
+        promised(rhythm, asked("Group windows withheld"), (home, 20)),
         promised(rhythm, asked("Withheld windows by reason"), *whys),
         promised(rhythm, f"{asked(RELEASED)} / 86400", (home, 1500)),
         promised(rhythm, f"{period} * {asked('Windows')} > bool 5000", ("{}", 1000)),

@@ -24,6 +24,7 @@ from deploy.grafana.dashboards import ALL
 from deploy.grafana.source import Found, Source, filled
 from meteragent.privacy.units import duration
 from simulations.watching.prometheus import prometheus
+from tests.watch import street
 from tests.watch.test_metrics import exposed, play
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ LINE = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)")
 RISING = ("_total", "_bucket", "_count", "_sum")
 STATES = ("budget_remaining_ratio",)
 """Histograms of how things are, and not of what has happened."""
+ALSO = {"meteragent_policy_pace_seconds"}
 OF_WINDOWS = ("windows_", "released", "epsilon_spent", "release_delay")
 
 
@@ -101,19 +103,20 @@ def asked() -> Iterator[tuple[str, Panel, str, str]]:
 
 
 def held(rhythm: Rhythm) -> Iterator[str]:
-    """What Prometheus would have scraped of one agent."""
+    """What Prometheus would have scraped of an agent, and of one of groups too."""
     wanted = {name for _, _, text, _ in asked() for name in re.findall(r"[a-z]+_\w+", text)}
     stage, _ = play(random.Random(1), minutes=3)
     labels = {f"process_{name}": "" for name in ("cpu_seconds_total", "resident_memory_bytes")}
-    lines = [f"{name} 1.0" for name in (*labels, "process_start_time_seconds")]
-    for line in (*exposed(stage).splitlines(), *lines):
-        if (found := LINE.fullmatch(line)) and found[1] in wanted | {
-            "meteragent_policy_pace_seconds"
-        }:
-            name, own, value = found.groups()
-            place = ",".join(filter(None, (own, 'job="meteragent",instance="a"')))
-            for moment in rhythm.samples():
-                yield f"{name}{{{place}}} {_value(rhythm, name, float(value), moment)!r} {moment}\n"
+    of_process = [f"{name} 1.0" for name in (*labels, "process_start_time_seconds")]
+    told = {"a": [*exposed(stage).splitlines(), *of_process], "b": street.scraped().splitlines()}
+    for instance, lines in told.items():
+        for line in lines:
+            if (found := LINE.fullmatch(line)) and found[1] in wanted | ALSO:
+                name, own, value = found.groups()
+                place = ",".join(filter(None, (own, f'job="meteragent",instance="{instance}"')))
+                for moment in rhythm.samples():
+                    at = _value(rhythm, name, float(value), moment)
+                    yield f"{name}{{{place}}} {at!r} {moment}\n"
     yield "# EOF\n"
 
 
@@ -123,7 +126,7 @@ def _value(rhythm: Rhythm, name: str, value: float, moment: int) -> float:
         if rhythm.collected or short.startswith(OF_WINDOWS):
             return value * rhythm.decided(moment)
         return value * (moment - BEGIN) / rhythm.each
-    if short.endswith(("timestamp_seconds", "event_time_seconds")):
+    if short.endswith(("timestamp_seconds", "event_time_seconds", "until_seconds")):
         return rhythm.last if rhythm.collected and moment >= rhythm.last else moment
     return float(rhythm.pace) if short == "policy_pace_seconds" else value
 
@@ -170,6 +173,14 @@ def test_no_panel_is_empty_between_windows(name: str, tmp_path: Path) -> None:
         if (not at_end or moments < steps) and its.partition(":")[0] not in quiet
     }
     assert empty == set()
+    labelled = {
+        f"{panel.title}: {query.legend}": {frozenset(query.labels)}
+        for dashboard in ALL
+        for panel in dashboard.panels()
+        for query in panel.queries
+    }
+    for its, (at_end, _, _) in found.items():
+        assert {frozenset(one.labels) for one in at_end} <= labelled[its], its
     ago = [one.last for one in found["Time since the last commit: ago"][0]]
     assert ago == [pytest.approx(rhythm.asked if rhythm.collected else 0, abs=rhythm.each)]
     [published] = found["Windows: published"][0]

@@ -21,7 +21,6 @@ from deploy.grafana.shown import shown
         (1234, "short", "1,234"),
         (2_500_000, "short", "2.5 M"),
         (12.5, "rps", "12.5 /s"),
-        (100, "watt", "100 W"),
         (1.5, "none", "1.5"),
     ],
 )

@@ -64,6 +64,12 @@ def test_the_caption_says_what_the_picture_shows_with_its_interval_and_guessing(
         f"{100 * releases['share']:.1f} % (95 % interval: {low} to {high} %). Guessing is right "
         f"in {100 * found['guessing']:.1f} %."
     ) in told
+    ways = ("one_draw", "added_up")
+    street = {way: f"{100 * found['street'][way]['mean']:.1f} %" for way in ways}
+    assert (
+        f"The street's sum, released in one draw, is off by {street['one_draw']} in an average "
+        f"hour; added up from what the homes publish, by {street['added_up']}."
+    ) in told
     assert releases["low"] <= found["guessing"] <= releases["high"]
 
 

@@ -187,14 +187,14 @@ SAID: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("arguments", "told"), SAID)
 def test_what_may_be_lost_is_said(arguments: dict[str, Any], told: str) -> None:
-    found = Allowance(OWN[:1], 10**7, HOUR, Decimal(100)).of(**arguments)
+    found = Allowance(OWN[:1], 10**7, HOUR, Decimal(100), "W").of(**arguments)
     assert any(one.startswith(told) for one in found.sentences), found.sentences
     assert found.sentences[-1].startswith("In all, of two versions of the home that are 100 W")
 
 
 def test_what_may_be_lost_is_told_exactly() -> None:
     members = [Membership(HOME, "s-1", 5), Membership(HOME, "f-1", ALWAYS, 7), Membership("z", "f")]
-    found = Allowance(OWN, 9, HOUR, Decimal(100)).of(HOME, members)
+    found = Allowance(OWN, 9, HOUR, Decimal(100), "W").of(HOME, members)
     assert found.groups is not None
     assert [(g.group_id, g.since, g.until) for g in found.groups] == [
         ("f-1", None, 7),
@@ -205,13 +205,19 @@ def test_what_may_be_lost_is_told_exactly() -> None:
         "0.000000009",
         "0.000000015",
     )
-    nobody = Allowance(OWN[:1], 0, HOUR, Decimal(100)).of("x")
+    nobody = Allowance(OWN[:1], 0, HOUR, Decimal(100), "W").of("x")
     assert nobody.sentences[0] == "No policy releases it by itself."
     assert (len(nobody.sentences), nobody.together.log_odds) == (2, 0)
 
 
 def test_what_may_be_lost_of_any_home_is_that_of_the_one_with_most() -> None:
     shelves = [shelf("a", policy(1, 10**7)), shelf("b", policy(1, 1)), shelf("b", policy(1, 2))]
-    said = Allowance(shelves, 10**7, HOUR, Decimal(100)).of_any()
+    said = Allowance(shelves, 10**7, HOUR, Decimal(100), "W").of_any()
     assert "all together: odds change by at most x7.39 in 1 h that start or end" in said
-    assert "at most x2.72" in Allowance([], 10**7, HOUR, Decimal(100)).of_any()
+    assert "at most x2.72" in Allowance([], 10**7, HOUR, Decimal(100), "W").of_any()
+
+
+def test_how_far_versions_are_apart_is_said_in_what_is_measured() -> None:
+    of_water = Allowance(OWN[:1], 10**7, HOUR, Decimal(100), "l/h")
+    assert "that are 100 l/h apart in every reading" in of_water.of_any()
+    assert "that are 100 l/h apart in every reading" in of_water.of("m-1").sentences[-1]

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from meteragent.cli import main
@@ -95,6 +97,7 @@ LAYERED = CONFIGURATION.replace('window = "30m"', 'window = "15m"').replace(
 
 
 FEEDERS = [*ARGUMENTS, "--format", "lv-feeder"]
+COUNT = "aggregated_device_count_active"
 TABLE = CONFIGURATION[CONFIGURATION.index("[[group]]") :].replace("budget", "share")
 TWO_OF_A_GROUP = (
     '[agent]\nkey_file = "noise.key"\n[budget]\namount = "96"\ngroups = "96"\nradius = "1kW"\n'
@@ -138,6 +141,30 @@ def test_the_table_of_feeders_has_its_columns_and_the_count_of_members(
         assert end == datetime.fromtimestamp(one["window_end"] / 1000, UTC)
 
 
+def test_the_table_of_feeders_is_one_of_parquet_too(
+    directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A run that goes on makes it anew of all rows."""
+    (directory / "groups.csv").write_text(IDENTIFIED + "home-8,lonely,SOUTH,s-3,\n")
+    assert main(FEEDERS) == Exit.OK
+    rows = [*csv.DictReader(io.StringIO(capfd.readouterr().out))]
+    table = [*KEPT, "--format", "lv-feeder-parquet"]
+    table[table.index("-o") + 1] = "feeders.parquet"
+    for _ in range(2):
+        assert main(table) == Exit.OK
+        found = pq.read_table("feeders.parquet")
+        assert found.schema.field("data_collection_log_timestamp").type == pa.timestamp("ms", "UTC")
+        assert found.schema.field("aggregated_device_count_active").type == pa.int64()
+        for row, one in zip(rows, found.to_pylist(), strict=True):
+            energy = row.pop("total_consumption_active_import")
+            assert one.pop("total_consumption_active_import") == (float(energy) if energy else None)
+            time = datetime.fromisoformat(row["data_collection_log_timestamp"])
+            told = {**row, "data_collection_log_timestamp": time}
+            assert told | {"aggregated_device_count_active": int(row[COUNT])} == one
+            row["total_consumption_active_import"] = energy
+    assert {row["total_consumption_active_import"] == "" for row in rows} == {True, False}
+
+
 def test_a_feeder_of_few_members_has_rows_without_consumption(
     directory: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -164,6 +191,13 @@ def test_consumption_is_found_behind_other_answers(
     ("configuration", "arguments", "told"),
     [
         (CONFIGURATION.replace('"avg", ', ""), FEEDERS, "queries: is without avg, from which"),
+        (
+            CONFIGURATION.replace("kW", "m3/h").replace(
+                "[[group]]", '[input]\nunit = "l/h"\n[[group]]\nquantity = "flow"\nstep = "10l/h"'
+            ),
+            FEEDERS,
+            "quantity: is in l/h, and lv-feeder says consumption in Wh; write --format csv",
+        ),
         (
             TWO_OF_A_GROUP,
             FEEDERS,

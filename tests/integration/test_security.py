@@ -19,6 +19,16 @@ from tests.integration.fleet import QUICK, Fleet, reasons
 from tests.integration.load import Load, produce
 from tests.integration.local_broker import Broker
 from tests.integration.oracle import assert_exactly_once
+from tests.integration.test_groups import (
+    GROUPS,
+    KAFKA,
+    MEMBERS,
+    Street,
+    day,
+    soon,
+    tell_members,
+)
+from tests.integration.test_groups import produce as produce_homes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -298,23 +308,46 @@ def test_sessions_that_end_are_begun_anew_until_the_login_is_taken_away(
     asyncio.run(scenario())
 
 
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """Those of a user, as they are changed."""
+
+    place: Place
+    user: str
+
+    async def change(self, what: str, operation: str, *of: str) -> None:
+        """`--add` or `--remove`."""
+        who = ("--allow-principal", f"User:{self.user}")
+        await self.place.tool("acls", what, *who, "--operation", operation, *of)
+
+    async def grant(self, operation: str, *topics: str) -> None:
+        """On topics."""
+        named = [argument for topic in topics for argument in ("--topic", topic)]
+        await self.change("--add", operation, *named)
+
+
+async def hired(directory: Path, place: Place, user: str) -> str:
+    """How somebody logs in who has no rights yet."""
+    secret = directory / user
+    secret.touch(0o600)
+    secret.write_text(f"{user}s-own-password")
+    await place.tool(
+        *("configs", "--alter", "--entity-type", "users", "--entity-name", user),
+        *("--add-config", f"SCRAM-SHA-256=[password={user}s-own-password]"),
+    )
+    return (
+        f'mechanism = "SCRAM-SHA-256"\nusername = "{user}"\npassword_file = "{secret}"\n'
+        'protocol = "SASL_PLAINTEXT"\n'
+    )
+
+
 def test_rights_that_lack_are_named_before_they_matter_and_when_they_are_taken_away(
     tmp_path: Path, place: Place
 ) -> None:
     """A user without rights gets some, then all but one, then all; then one is taken again."""
-    secret = tmp_path / "clerk"
-    secret.touch(0o600)
-    secret.write_text("clerks-own-password")
-    login = (
-        f'mechanism = "SCRAM-SHA-256"\nusername = "clerk"\npassword_file = "{secret}"\n'
-        'protocol = "SASL_PLAINTEXT"\n'
-    )
 
     async def scenario() -> None:
-        await place.tool(
-            *("configs", "--alter", "--entity-type", "users", "--entity-name", "clerk"),
-            *("--add-config", "SCRAM-SHA-256=[password=clerks-own-password]"),
-        )
+        login = await hired(tmp_path, place, "clerk")
         async with fleet(tmp_path, place, place.told["sasl_plaintext"], login) as some:
             kafka = some.config.kafka
             topics = (kafka.input, kafka.ledger, kafka.output, kafka.rejected, kafka.policies)
@@ -358,6 +391,65 @@ def test_rights_that_lack_are_named_before_they_matter_and_when_they_are_taken_a
             await produce(some.servers, kafka.input, Load(12, meters=50, partitions=2, steps=9), 0)
             assert await agent.ended(45) == Exit.DENIED
             told = f"clerk has no right to Write on topic {kafka.output}; grant what is missing"
+            assert reasons(agent.log.read_text())[-1].endswith(told)
+
+    asyncio.run(scenario())
+
+
+def test_rights_on_the_topics_of_groups_are_named_for_each_kind_of_work(
+    tmp_path: Path, place: Place
+) -> None:
+    """Who has what `deploy/agent.toml` lists can run; who may not write partials does not go on."""
+
+    async def scenario() -> None:
+        login = await hired(tmp_path, place, "planner")
+        (tmp_path / "admin").mkdir()
+        owner = Street(tmp_path / "admin", place.told["bootstrap"], 2)
+        await owner.create()
+        await tell_members(owner, MEMBERS)
+        async with fleet(tmp_path, place, place.told["sasl_plaintext"], login) as some:
+            some.name, some.policies = owner.name, GROUPS
+            some.kafka = KAFKA.format(name=owner.name) + some.kafka
+            some.write()
+            kafka = some.config.kafka
+            copies = f"{kafka.groups_output}.research"
+
+            rights = Rights(place, "planner")
+
+            async def lacks(*told: str) -> None:
+                code, said = await some.command("check")
+                assert code == Exit.DENIED
+                assert f"planner has no right to {', '.join(told)}; grant what is missing" in said
+
+            read = (kafka.input, kafka.homes_ledger, kafka.groups)
+            write = (kafka.homes_ledger, kafka.rejected, kafka.policies, kafka.partials)
+            homes, sums = f"{kafka.group}.homes", f"{kafka.group}.groups"
+            ids = f"{homes}-{kafka.input}-", f"{sums}-{kafka.partials}-"
+            await lacks(
+                *(f"DescribeConfigs on topic {topic}" for topic in dict.fromkeys(read + write)),
+                *(f"Read on topic {topic}" for topic in read),
+                *(f"Write on topic {topic}" for topic in write),
+                f"Read on group {homes}",
+                f"Write on transactional ids that begin with {ids[0]}",
+            )
+            own = (kafka.groups_ledger, kafka.groups_output, copies)
+            await rights.grant("DescribeConfigs", *read, *write, *own)
+            await rights.grant("Read", *read, kafka.groups_ledger)
+            await rights.grant("Write", *write, *own)
+            await rights.change("--add", "Read", "--group", homes, "--group", sums)
+            named = (argument for one in ids for argument in ("--transactional-id", one))
+            await rights.change("--add", "Write", "--resource-pattern-type", "prefixed", *named)
+            await lacks(f"Read on topic {kafka.partials}")
+            await rights.grant("Read", kafka.partials)
+            code, said = await some.command("check")
+            assert code == Exit.OK, said
+
+            agent = await some.start()
+            await agent.becomes("ready")
+            await rights.change("--remove", "Write", "--force", "--topic", kafka.partials)
+            await produce_homes(owner.config, 2, day(soon(), 5))
+            assert await agent.ended(45) == Exit.DENIED
+            told = f"planner has no right to Write on topic {kafka.partials}; grant what is missing"
             assert reasons(agent.log.read_text())[-1].endswith(told)
 
     asyncio.run(scenario())

@@ -143,10 +143,11 @@ def test_releases_that_are_deleted_before_their_readings_are_warned_of(config: C
         [line] = told
         assert line.startswith(f"{config.kafka.output}: releases are kept for 14d from the end of")
         await alter(config, config.kafka.input, retention_ms=str(15 * 86_400_000))
-        _, (warning,) = await topics.lifetimes(clients)
+        _, ((topic, warning),) = await topics.lifetimes(clients)
+        assert topic == config.kafka.output
         assert "kept for 14d from the end of their windows, readings for 15d" in warning
         await alter(config, config.kafka.input, retention_ms="-1")
-        _, (warning,) = await topics.lifetimes(clients)
+        _, ((_, warning),) = await topics.lifetimes(clients)
         assert "readings for ever" in warning
         await alter(config, config.kafka.output, retention_ms="-1")
         assert await topics.lifetimes(clients) == ([], [])

@@ -52,4 +52,27 @@ def test_releases_that_are_gone_before_their_readings_are_said_to_be_short_lived
     kept = [{} if one is None else {KEPT: str(one)} for one in (readings, releases)]
     said = [*short_lived(KAFKA, topics(*kept))]
     assert bool(said) == short
-    assert all("readings for ever" in one for one in said if readings is None)
+    assert all(topic == OUTPUT for topic, _ in said)
+    assert all("readings for ever" in one for _, one in said if readings is None)
+
+
+@pytest.mark.parametrize(
+    ("readings", "told", "short"),
+    [
+        (DAY, None, False),
+        (DAY, DAY + 1, False),
+        (DAY, DAY, False),
+        (DAY, DAY - 1, True),
+        (None, DAY, True),
+        (None, None, False),
+    ],
+)
+def test_what_is_told_of_homes_is_kept_for_as_long_as_groups_may_stand_still(
+    readings: int | None, told: int | None, *, short: bool
+) -> None:
+    kafka = KAFKA.of_homes()
+    kept = [{} if one is None else {KEPT: str(one)} for one in (readings, told)]
+    found = {"meters": Topic(3, kept[0]), kafka.partials: Topic(3, kept[1])}
+    said = [*short_lived(kafka, found)]
+    assert [topic for topic, _ in said] == [kafka.partials] * short
+    assert all("groups that stand still for longer lose their windows" in one for _, one in said)

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import time
+import tomllib
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from meteragent.config import from_document
 from meteragent.config.presets import presets
 from simulations.demo import attack
 from simulations.demo.findings import Findings
+from simulations.demo.stage import CONFIGURATION
 from simulations.demo.street import FILMS, street
 from simulations.kit.statistics import Share
 
@@ -173,11 +175,40 @@ def test_what_is_found_is_said_with_its_interval_and_beside_guessing() -> None:
     believed[np.arange(200), shown] = 1
     guessed = np.zeros((200, FILMS))
     guessed[:, 0] = 1
-    found = Findings(believed, guessed, shown, np.ones(24), np.ones(24))
+    true = np.full(24, 100.0)
+    found = Findings(believed, guessed, shown, true, true + 1, true - 20)
     assert "in 200 of 200 homes" in found.words
     assert "in 5 of 200 homes, 2.5 % (95 % interval: 0.8 to 5.7 %)" in found.words
     assert f"by guessing:                 in {100 / FILMS} %" in found.words
     assert found.document["by_releases"] == Share(5, 200).document()
+    assert "released in one draw: off by 1.0 % in a window" in found.words
+    assert "added up from what homes publish: by 20.0 %" in found.words
+    assert found.off(found.together) == pytest.approx((0.01, 0.01, 0.01))
+    assert found.document["street"] == {
+        "windows": 24,
+        "one_draw": found.off(found.together)._asdict(),
+        "added_up": found.off(found.added_up)._asdict(),
+    }
+
+
+def test_who_knows_the_neighbours_reads_a_home_off_their_sum() -> None:
+    """Without noise; and with nothing published nobody knows anything."""
+    made = street(5, BEGIN, 1)
+    document = tomllib.loads(CONFIGURATION.format(servers="localhost:9092"))
+    document["group"][0] |= {"epsilon": "50", "share": "1200"}
+    document["budget"] |= {"groups": "1200", "amount": "1206"}
+    [assigned] = from_document(document, ROOT, {}).groups
+    neighbours = attack.Neighbours(made, assigned.policy)
+    levels = (made.watts + 5) // 10
+    panes = (2 * levels.reshape(5, 96, 90).sum(axis=2) + 90) // 180
+    hours = 10.0 * ((2 * panes.sum(axis=0).reshape(24, 4).sum(axis=1) + 4) // 8)
+    for home in range(5):
+        belief = neighbours.belief(home, hours)
+        assert belief[made.shown[home]] == belief.max() > 2 / FILMS
+        nothing = np.full(24, np.nan)
+        assert neighbours.belief(home, nothing) == pytest.approx(1 / FILMS)
+    one, other = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.6, 0.2])
+    assert attack.together(one, other) == pytest.approx(np.array([0.1, 0.18, 0.04]) / 0.32)
 
 
 def test_the_attacker_compares_exact_likelihoods() -> None:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from simulations.feeder import pictures
 from simulations.feeder.releases import of_groups, of_homes
-from simulations.feeder.study import QUARTER, group_policy, ratios, study
+from simulations.feeder.served import USES, served
+from simulations.feeder.study import PROMISES, QUARTER, group_policy, ratios, study
 from simulations.home.policies import plain
+from simulations.home.street import DAYS
 from simulations.kit.command import RESULTS, SEED, Run
 from simulations.kit.traces import Trace
+from simulations.uses.settings import Setting
+from simulations.uses.street import Street
+from simulations.uses.tasks import Number
 from tests.given import KEY
 
 BEGIN = 1_767_225_600_000
@@ -42,21 +48,61 @@ def test_the_command_runs_and_draws_its_picture(tmp_path: Path) -> None:
     pictures.errors(run, found)
     assert (tmp_path / "feeder-errors.png").exists()
     assert all(times > 2 for sizes in ratios(found).values() for times in sizes.values())
+    uses = served(run)
+    pictures.uses(run, uses)
+    assert (tmp_path / "feeder-uses.png").exists()
+    assert [*uses] == [promise.words for promise in PROMISES]
+    assert {len(tasks) for tasks in uses.values()} == {5}
+
+
+def results() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((RESULTS / "feeder.json").read_text("utf-8"))["results"]
+    return found
+
+
+def test_ordinary_differential_privacy_costs_as_much_more_as_a_home_can_draw_more() -> None:
+    """A day's noise of it is beyond the load of any street; the ends of the range cut it off."""
+    [kilowatt, _] = results()["promises"].values()
+    for size in ("200", "1000"):
+        hours = kilowatt[size]["quarter_hour"]
+        times = hours["standard"]["mean_off"] / hours["group"]["mean_off"]
+        assert times == pytest.approx(24, rel=0.2)
+
+
+def test_one_draw_serves_where_the_sum_of_releases_does_not() -> None:
+    """In every use it is between what homes' releases come to and what no noise would."""
+    for tasks in results()["uses"].values():
+        for name, its in tasks.items():
+            off = {way: its[way]["mean"] for way in ("homes", "group", "exact")}
+            if name.startswith("cars"):  # a month of noise is small beside what shapes cannot tell
+                assert max(off.values()) < 1.1 * min(off.values())
+            elif name.startswith("theft"):
+                assert off["homes"] < off["group"] <= off["exact"]
+            else:
+                assert off["homes"] > off["group"] >= 0.9 * off["exact"]
+
+
+def mean(number: Number | None) -> float:
+    assert number is not None
+    return number.mean
+
+
+def test_panels_are_told_from_the_shape_of_a_day() -> None:
+    """Without noise; and a feeder without any makes nothing."""
+    draw = np.random.default_rng(1)
+    noon = np.tile(np.repeat([0.0, 1.0, 0.0], 32), DAYS)
+    load, sun = draw.uniform(300, 500, (40, 96 * DAYS)), 800 * noon * np.ones((40, 1))
+    homes = Street(load, np.zeros(40), load - sun, sun)
+    [panels] = [task for task in USES if task.name.startswith("panels")]
+    exact = Setting("", plain(QUARTER, "1"), feeder=True)
+    assert mean(panels.measure(homes, exact, draw)) == pytest.approx(0, abs=5)
+    drowned = Setting("", plain(QUARTER, "0.00001"), feeder=True)
+    assert mean(panels.measure(homes, drowned, draw)) > 20
 
 
 @pytest.mark.parametrize(("size", "least"), [("200", 10), ("1000", 25)])
 def test_for_many_homes_one_draw_is_nearer_by_as_much_as_is_said(size: str, least: float) -> None:
-    found = json.loads((RESULTS / "feeder.json").read_text("utf-8"))["results"]["promises"]
+    found = results()["promises"]
     assert len(found) == 2
     for sizes in found.values():
         assert sizes[size]["times_less"] >= least
-
-
-def test_the_guide_quotes_the_results() -> None:
-    found = json.loads((RESULTS / "feeder.json").read_text("utf-8"))["results"]["promises"]
-    quarter = [*found.values()][1]["1000"]["quarter_hour"]
-    homes, group = (f"{100 * quarter[way]['mean_off']:.1f} %" for way in ("homes", "group"))
-    assert (
-        f"off by {group} of 1,000 homes, where the sum of their own releases is off by {homes}"
-        in TOLD
-    )

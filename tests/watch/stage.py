@@ -60,6 +60,25 @@ horizon = "5m"
 on_exhausted = "partial"
 """
 
+GAS = """
+[input]
+unit = "l/h"
+
+[[policy]]
+name = "gas"
+quantity = "flow"
+window = "1m"
+interval = "10s"
+grace = "10s"
+idle = "1m"
+maximum = "6m3/h"
+step = "1l/h"
+epsilon = "1"
+radius = "40l/h"
+budget = "9"
+horizon = "10m"
+"""
+
 
 def config(text: str = POLICIES) -> Config:
     return Config.model_validate(tomllib.loads(text))

@@ -155,6 +155,15 @@ def beside(street: Street, stage: Stage, config: Config) -> Status:
     return Status(config, stage.monitor, stage, wall=lambda: street.now, works=others)
 
 
+def scraped(accept: str = "") -> str:
+    """What `/metrics` shows of an agent of meters and of groups, with something in every part."""
+    street, stage, _ = busy()
+    of_homes = Monitor(works(settings())[Work.HOMES])
+    of_homes.tell(MembersRead(12, 1, 2, 0, 1))
+    others = {"homes": of_homes.series, "groups": street.monitor.series}
+    return stage.monitor.series.expose(accept, others)[0].decode()
+
+
 def busy() -> tuple[Street, Stage, Status]:
     """A street with something in every part of the page."""
     config = settings()

@@ -157,7 +157,7 @@ complete -c meteragent -n '_shtab_meteragent_using gateway' -l accept-loss -d 'g
 complete -c meteragent -n '_shtab_meteragent_using; and test $_shtab_meteragent_npos -eq 0' -a sanitize -d 'the same for a file or a pipe, without Kafka'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -s h -l help -d 'show this help message and exit'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'instead of a pipe'
-complete -c meteragent -n '_shtab_meteragent_using sanitize' -l format -xka "json csv parquet lv-feeder" -d 'of OUT'
+complete -c meteragent -n '_shtab_meteragent_using sanitize' -l format -xka "json csv parquet lv-feeder lv-feeder-parquet" -d 'of OUT'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l ledger -xka "(__fish_complete_path (commandline -ct))" -d 'accounts, as SQLite'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l rejects -xka "(__fish_complete_path (commandline -ct))" -d 'where rejected lines stood, and why'
 complete -c meteragent -n '_shtab_meteragent_using sanitize' -l groups -xka "(__fish_complete_path (commandline -ct))" -d 'release the [[group]] tables of -c: a CSV of meter_id, group_id (from, until)'

@@ -311,7 +311,7 @@ _shtab_meteragent_run_defaults_added=0
 _shtab_meteragent_sanitize_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   {-o,--output}"[instead of a pipe]:OUT:_files"
-  "--format[of OUT]:format:(json csv parquet lv-feeder)"
+  "--format[of OUT]:format:(json csv parquet lv-feeder lv-feeder-parquet)"
   "--ledger[accounts, as SQLite]:FILE:_files"
   "--rejects[where rejected lines stood, and why]:FILE:_files"
   "--groups[release the \[\[group\]\] tables of -c\: a CSV of meter_id, group_id (from, until)]:FILE:_files"

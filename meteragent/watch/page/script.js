@@ -109,8 +109,8 @@ function showPolicy(policy) {
   say(part.about, about(policy));
   part.about.hidden = !part.about.textContent;
   const rows = policy.answers.map((a) => [
-    a.query, a.epsilon === null ? "" : exact.format(a.epsilon), `${exact.format(a.expected_error)} W`,
-    `${exact.format(a.error_90)} W`, `${exact.format(a.bits)} bits`, whole.format(a.released),
+    a.query, a.epsilon === null ? "" : exact.format(a.epsilon), `${exact.format(a.expected_error)} ${policy.unit}`,
+    `${exact.format(a.error_90)} ${policy.unit}`, `${exact.format(a.bits)} bits`, whole.format(a.released),
   ]);
   if (policy.joint) {
     const { epsilon, bits } = policy.joint;
