@@ -28,8 +28,8 @@ from meteragent.formats import fast
 from meteragent.formats.decoder import Decoder
 from meteragent.formats.messages import message_decoder
 from meteragent.formats.registered import RegisteredDecoder, Schema
-from meteragent.kafka.fetch import Fetched
 from meteragent.kafka.unpack import Unpacker
+from meteragent.kafka.walk import Fetched
 from tests.batches import GZIP, LZ4, NONE, SNAPPY, ZSTD, Stored, batch
 from tests.formats import drawn
 from tests.formats.payloads import Payloads

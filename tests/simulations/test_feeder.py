@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -19,12 +18,14 @@ from simulations.kit.command import RESULTS, SEED, Run
 from simulations.kit.traces import Trace
 from simulations.uses.settings import Setting
 from simulations.uses.street import Street
-from simulations.uses.tasks import Number
 from tests.given import KEY
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from simulations.uses.tasks import Number
+
 BEGIN = 1_767_225_600_000
-PAGE = Path(__file__).parents[2] / "deploy" / "guide" / "feeder.md"
-TOLD = " ".join(PAGE.read_text("utf-8").split())
 
 
 def test_a_group_says_the_sum_and_homes_what_each_of_them_drew() -> None:

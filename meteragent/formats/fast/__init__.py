@@ -129,7 +129,7 @@ class FastRegistered(FastReader):
         self._read: set[int] = set()
 
     def batches(
-        self, raw: bytes, spans: Iterable[tuple[int, int]], first: int, until: int
+        self, raw: Raw, spans: Iterable[tuple[int, int]], first: int, until: int
     ) -> Readings | None:
         """As above; nothing while there is no schema that the wheel reads by."""
         if self._told != self._decoder.told:
