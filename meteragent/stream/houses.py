@@ -97,6 +97,11 @@ class Tenancy(Lodging):
         there: Integers = self._there[rows]
         return there
 
+    @property
+    def everyone(self) -> Integers:
+        """Where all of them are."""
+        return self._there[: self.rows]
+
 
 class Quarters:
     """A store of a house, and for whom it is: a policy of each of its cohorts."""

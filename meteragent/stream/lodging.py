@@ -18,3 +18,8 @@ class Lodging:
     def of(self, rows: Integers) -> Integers:
         """Where they are there."""
         return rows
+
+    @property
+    def everyone(self) -> Integers | slice:
+        """Where all of them are."""
+        return slice(self.rows)

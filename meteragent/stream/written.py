@@ -142,8 +142,7 @@ class WrittenDown:
 
     def open_panes(self) -> int:
         """How many panes of all rows are open."""
-        rows = np.arange(self.lodging.rows)
-        return self.store.open_slots.open_panes(self.lodging.of(rows))
+        return self.store.open_slots.open_panes(self.lodging.everyone)
 
     def settle_losses(self, rows: Integers, clock: int) -> None:
         """Now all is known that was lost: see that somebody is told of it.
