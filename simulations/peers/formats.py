@@ -6,11 +6,11 @@
 
 The same readings of the same meters at the same times, in every format: from the bytes of record
 batches, as brokers hold them, to columns, and on to releases of quarter hours, with their accounts.
-Targets are about the whole of it; for blocks they are about columns, as what comes then is most of
-a block, whatever it was written in. Without the wheel, Kafka's client unpacks batches; that is done
-before, and not measured. Every format is read once in every round, one after the
-other, so that whatever else the machine does meets all of them; a ratio is the median of the
-rounds' ratios. Times are of the processor.
+Targets are about the whole of it; for blocks about columns, as what comes then is most of a block's
+time, however it was written. Without the wheel, Kafka's client unpacks batches; that is done
+before, and not measured. Every format is read once in every round, one after the other, so that
+whatever else the machine does meets all of them; a ratio is the median of the rounds' ratios. Times
+are of the processor.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from meteragent.errors import InvalidSetting
+from meteragent.errors import BatchRefused, InvalidSetting
 from meteragent.formats import fast
 from meteragent.formats.csv_header import Columns
 from meteragent.formats.csv_rows import Table
@@ -23,7 +23,7 @@ from meteragent.formats.registered import RegisteredDecoder, Schema, SchemasLack
 from meteragent.formats.times import TimeFormat
 from meteragent.kafka.unpack import Unpacker
 from meteragent.stream.readings import Reason
-from tests.batches import Stored, batch
+from tests.batches import ZSTD, Stored, batch
 from tests.formats import drawn
 from tests.formats.test_fast import assert_alike, stored, whole
 from tests.formats.written import in_avro, record
@@ -213,16 +213,59 @@ def test_messages_of_schemas_with_other_values_are_read_by_the_twin() -> None:
     assert found.starts.tolist() == [1_763_424_000_000]
 
 
-def test_a_document_with_another_kind_of_value_does_not_pass_for_the_one_before() -> None:
+USUAL = (
+    '{"Time":1763424000,"ENERGY":{"Total":1,"Power":@v},"device":{"id":"m"},"quality":@q,"unit":@u}'
+)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"q": ('"ok"', "null", '{"a":1}', "7", '"missing"', '"error"', "true", "3")},
+        {"u": ('"kWh"', '{"a":1}', '{"a":2}', "null", "[1]", '["kWh"]', '"W"', '"KWH"')},
+        {"v": ("1", '"2"', "null", "[1]", "[2]", '{"a":1}', '{"a":3}', "true", "4.5")},
+    ],
+)
+def test_a_document_does_not_pass_for_the_one_before(changes: dict[str, tuple[str, ...]]) -> None:
     """What documents have alike is kept; what a field holds is looked at each time."""
-    one = drawn.MAPPED["nested"]
-    usual = (
-        b'{"Time":1763424000,"ENERGY":{"Total":1,"Power":5},"device":{"id":"m","x":1},"quality":%s}'
-    )
-    lines = JsonLines(one.mapping)
-    for quality in (b'"ok"', b"null", b'{"a":1}', b'{"a":2}', b"7", b'"missing"', b'"error"', b"3"):
-        text = (usual % quality + b"\n") * 3
-        assert_alike(lines.decode(text, 0), lines._by_decoder(text, 0))
+    lines = JsonLines(drawn.MAPPED["nested"].mapping)
+    [(name, values)] = changes.items()
+    for value in values:
+        text = USUAL.replace(f"@{name}", value)
+        for other, good in (("v", "5"), ("q", '"ok"'), ("u", '"kWh"')):
+            text = text.replace(f"@{other}", good)
+        text_of_three = (text + "\n").encode() * 3
+        assert_alike(lines.decode(text_of_three, 0), lines._by_decoder(text_of_three, 0))
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        '{"Time":1763424000,"ENERGY":{"Power":5},"device":{"id":"m"},"device":{}}',
+        '{"Time":1763424000,"ENERGY":{"Power":5},"ENERGY":7,"device":{"id":"m"}}',
+        '{"Time":1763424000,"ENERGY":{"Power":5,"Power":6},"device":{"id":"m"}}',
+        '{"Time":1763424000,"ENERGY":{"Power":5},"device":{"id":"a"},"device":{"id":"b"}}',
+        '{"Time":1763424000,"ENERGY":{"Power":5},"device":{"id":"m"},"x":1,"x":2}',
+    ],
+)
+def test_of_a_repeated_key_the_last_one_counts(document: str) -> None:
+    lines = JsonLines(drawn.MAPPED["nested"].mapping)
+    text = (document + "\n").encode() * 3
+    assert_alike(lines.decode(text, 0), lines._by_decoder(text, 0))
+
+
+def test_few_bytes_do_not_become_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast, "MOST_UNPACKED", 2**20)
+    values = b",".join([b"1"] * 90_000)
+    block = b'{"meter_id":"m","start":1,"interval_ms":1,"values":[%s]}' % values
+    unpacker = Unpacker(message_decoder(Mapping()))
+    for value, count in ((None, 5_000), (block, 4)):
+        raw = batch([Stored(value, at) for at in range(count)], ZSTD)
+        assert len(raw) < 2**16
+        with pytest.raises(BatchRefused, match="holds more than"):
+            unpacker.columns(whole(raw))
+        some = batch([Stored(value, at) for at in range(count // 4)], ZSTD)
+        assert unpacker.columns(whole(some)) is not None
 
 
 def test_fuzzed_batches_are_read_alike_or_refused_within_bounded_memory() -> None:
