@@ -36,8 +36,8 @@ PROGRESS = Row(
         ),
         Lines(
             "Partitions waited for",
-            "Which partitions of the input the next pane waits for, if any: look there for what stands "
-            "still.",
+            "Which partitions of the input the next pane waits for, if any: look there for what "
+            "stands still.",
             "short",
             (Query(HOLDING, "{{policy}}: {{partition}}", ("policy", "partition")),),
             least=0,
