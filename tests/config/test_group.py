@@ -79,10 +79,11 @@ def test_meters_have_no_layers() -> None:
 
 def test_a_group_is_not_called_as_a_policy_of_meters_is() -> None:
     """Series of both are told apart by the names of policies alone."""
-    tables: dict[str, Any] = {"budget": {"amount": "9", "groups": "4", "horizon": "1h"}}
-    [problem] = refused(**tables, policy=[HOME], group=[GROUP | {"name": "homes"}])
+    tables: dict[str, Any] = {"budget": {"amount": "99", "groups": "9", "horizon": "1h"}}
+    own, both = HOME | {"share": "9"}, GROUP | {"share": "9"}
+    [problem] = refused(**tables, policy=[own], group=[both | {"name": "homes"}])
     assert problem == "group[0].name: is that of policy[0] too; write another one"
-    assert config(**tables, policy=[HOME], group=[GROUP]).groups
+    assert config(**tables, policy=[own], group=[both]).groups
 
 
 @pytest.mark.parametrize(("name", "windows"), [("feeder", 48), ("feeder-15m", 96)])
