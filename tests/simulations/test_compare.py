@@ -93,7 +93,8 @@ def test_one_draw_for_a_feeder_is_ten_times_nearer_from_some_homes_on() -> None:
     for by_size in program.values():
         times = {int(size): one["times_less"] for size, one in by_size.items()}
         assert all(times[size] >= 10 for size in times if size > 2 * least)
-        assert all(times[size] == pytest.approx(one_draw(size), rel=0.25) for size in times)
+        # of 1,000 homes there is one feeder, with the noise of a day's quarter hours
+        assert all(times[size] == pytest.approx(one_draw(size), rel=0.3) for size in times)
 
 
 def test_what_was_guessed_is_not_to_be_added_up() -> None:
