@@ -31,6 +31,8 @@ POINTS = 240
 COLUMN, LINE = 0.62, 0.33
 """Inches of a cell of the grid."""
 GAP = 0.07
+LEGEND_ROWS = 3
+"""Below a chart; Grafana scrolls the others."""
 NARROWEST = 1.2
 """Columns of the grid that a column of a table needs."""
 
@@ -185,7 +187,13 @@ class Picture:
             FuncFormatter(lambda value, _: shown(value, panel.unit, axis=True))
         )
         if names:
+            room = LEGEND_ROWS * self._screen.legends
+            handles, labels = axes.get_legend_handles_labels()
+            if len(labels) > room:
+                labels[room - 1 :] = [f"… and {len(labels) - room + 1} more"]
             axes.legend(
+                handles[:room],
+                labels,
                 loc="upper left",
                 bbox_to_anchor=(-0.11, -0.1),
                 ncols=self._screen.legends,

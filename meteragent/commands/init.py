@@ -96,7 +96,7 @@ def _write(path: Path, text: str) -> bool:
     except FileExistsError:
         if path.read_bytes() == text.encode():
             return False
-        problem = "is there already, and says something else"
+        problem = "already exists, and says something else"
         raise FileRefused(
             str(path), problem, "name another: -c FILE; nothing was changed"
         ) from None
@@ -120,7 +120,7 @@ def _make_topics(config: Config, arguments: Namespace) -> None:
 
 
 def _said(path: Path, *, made: bool, more: str = "") -> None:
-    what = f"made{more}" if made else "is there already, and left as it is"
+    what = f"made{more}" if made else "already exists, left unchanged"
     sys.stdout.write(f"{path}: {what}\n")
 
 

@@ -63,7 +63,7 @@ def protect_parquet(
     target = Path(target)
     part = target.with_name(f"{target.name}.part")
     if target.exists():
-        raise FileRefused(str(target), "is there already", "name a new file, or remove it")
+        raise FileRefused(str(target), "already exists", "name a new file, or remove it")
     begin = partial(begun, plan, key, ledger, groups, timezone=timezone)
     with begin(by_meter=by_meter, counts=kind == "register") as session:
         if part.exists() and session.paid_for(target):

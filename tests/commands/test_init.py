@@ -83,9 +83,9 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
     before = all_there_is()
     capsys.readouterr()
     assert init(tmp_path, "tv-content", "--interval", "1m") == Exit.OK
-    assert capsys.readouterr().out.count("is there already, and left as it is") == 2
+    assert capsys.readouterr().out.count("already exists, left unchanged") == 2
     assert init(tmp_path, "presence") != Exit.OK
-    assert "is there already, and says something else" in capsys.readouterr().err
+    assert "already exists, and says something else" in capsys.readouterr().err
     assert all_there_is() == before
 
 
@@ -119,7 +119,7 @@ def test_brokers_that_do_not_answer_leave_the_rest_and_can_be_tried_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ("appliances", "--name", "plugs", "--bootstrap", "127.0.0.1:1,127.0.0.1:2")
-    for made in ("agent.toml: made", "agent.toml: is there already"):
+    for made in ("agent.toml: made", "agent.toml: already exists"):
         assert init(tmp_path, *arguments) == Exit.UNAVAILABLE
         assert made in capsys.readouterr().out
     config = load(tmp_path / "agent.toml", os.environ)

@@ -38,7 +38,12 @@ class Steady(Source):
         return [Found(labels, {begin: 1.0, end - 1: 1.0})]
 
 
-def drawn(dashboard: Dashboard, screen: Screen, monkeypatch: pytest.MonkeyPatch) -> Figure:
+def drawn(
+    dashboard: Dashboard,
+    screen: Screen,
+    monkeypatch: pytest.MonkeyPatch,
+    source: Source | None = None,
+) -> Figure:
     kept: list[Figure] = []
 
     def keep(figure: Figure) -> bytes:
@@ -46,7 +51,7 @@ def drawn(dashboard: Dashboard, screen: Screen, monkeypatch: pytest.MonkeyPatch)
         return b""
 
     monkeypatch.setattr(draw, "png", keep)
-    draw.Picture(Steady(""), BEGIN, END, "1m", screen=screen).draw(dashboard)
+    draw.Picture(source or Steady(""), BEGIN, END, "1m", screen=screen).draw(dashboard)
     return kept[0]
 
 
@@ -70,6 +75,31 @@ def test_no_title_or_cell_leaves_its_panel(
     for line in lines.values():
         for (_, right, name), (left, _, after) in pairwise(sorted(line)):
             assert right <= left, f"{name} runs into {after}"
+
+
+class Crowded(Steady):
+    """Twenty kinds of failures."""
+
+    def over(self, expression: str, begin: float, end: float, step: float) -> list[Found]:
+        """Twenty of these."""
+        found = super().over(expression, begin, end, step)
+        if "where" not in expression:
+            return found
+        return [
+            Found(one.labels | {"where": f"place {n}"}, one.values)
+            for one in found
+            for n in range(20)
+        ]
+
+
+def test_a_legend_stays_below_its_chart_and_says_what_it_leaves_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    figure = drawn(ALL[-1], PHONE, monkeypatch, Crowded(""))
+    legends = [legend for axes in figure.axes if (legend := axes.get_legend())]
+    longest = max(legends, key=lambda legend: len(legend.get_texts()))
+    assert len(longest.get_texts()) == draw.LEGEND_ROWS * PHONE.legends
+    assert longest.get_texts()[-1].get_text() == "… and 15 more"
 
 
 def test_on_a_phone_panels_are_below_each_other() -> None:

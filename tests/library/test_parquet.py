@@ -69,7 +69,7 @@ def test_presence_that_is_private_is_not_told_meter_by_meter(tmp_path: Path) -> 
 
 def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     through_a_file(frame(DAY), tmp_path)
-    with pytest.raises(FileRefused, match="is there already"):
+    with pytest.raises(FileRefused, match="already exists"):
         through_a_file(frame(DAY), tmp_path)
     (tmp_path / "out.parquet").rename(tmp_path / "out.parquet.part")  # killed between the two
     with pytest.raises(FileRefused, match="holds what an earlier run has released and paid for"):
