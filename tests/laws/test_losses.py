@@ -203,8 +203,8 @@ def test_of_accounts_that_are_made_one_panes_that_were_carried_are_lost_and_said
     """
     short: dict[str, Any] = {"interval": 10 * SECOND, "idle": 10 * HOUR, "grace": 600 * SECOND}
     for several in (1, 3):
-        size: dict[str, Any] = {"size": several * 60 * SECOND, "hop": 60 * SECOND}
-        its = (Assigned("", "all", replace(DAY, **short, **size)),)
+        lasting = replace(DAY, **short, size=several * 60 * SECOND, hop=60 * SECOND)
+        its = (Assigned("", "all", lasting),)
         sent = (("a", 0), ("b", 1_500), ("b", 1_600), ("b", 1_700))
         log = [Record(m, 10**9 + at * SECOND, 10**9 + at * SECOND, (9.0,)) for m, at in sent]
         published = Published()
