@@ -56,12 +56,12 @@ A_BATCH = 5_000
 """Readings."""
 
 GIVEN = frozenset({"value"})
-FIELDS = [
+FIELDS: list[dict[str, Any]] = [
     {"name": "meter_id", "type": "string"},
     {"name": "ts", "type": "long"},
     {"name": "value", "type": "double"},
 ]
-BLOCK_FIELDS = [
+BLOCK_FIELDS: list[dict[str, Any]] = [
     {"name": "meter_id", "type": "string"},
     {"name": "start", "type": "long"},
     {"name": "interval_ms", "type": "long"},
