@@ -146,7 +146,7 @@ class FastRegistered(FastReader):
         self._told = dict(told)
 
 
-class _Rows:
+class _LoneRows:
     """Judges lines of a table that do not follow each other."""
 
     def __init__(self, table: Table) -> None:
@@ -181,7 +181,7 @@ def reader_of_rows(table: Table) -> FastReader | None:
     delimiter = ord(table.delimiter)
     reader = native.wheel.Reader.table(asked.of_table(table), delimiter, table.needed)
     left = Left(table.meaning, table.time_format)
-    return reader and FastReader(_Rows(table), reader, left)
+    return reader and FastReader(_LoneRows(table), reader, left)
 
 
 def _of_mapped(decoder: MappedDecoder) -> FastReader | None:
