@@ -55,19 +55,21 @@ def test_a_result_is_made_again_to_the_last_byte(
     """Of the quickest one; a result that was changed by hand is found."""
     kept = tmp_path / "kept"
     kept.mkdir()
-    for file in RESULTS.glob("feeder*"):
+    for file in RESULTS.glob("practice*"):
         (kept / file.name).write_bytes(file.read_bytes())
-    document = json.loads((kept / "feeder.json").read_text("utf-8"))
+    document = json.loads((kept / "practice.json").read_text("utf-8"))
     document["command"] += " --quick"
     document["quick"] = True
-    (kept / "feeder.json").write_text(json.dumps(document))
+    (kept / "practice.json").write_text(json.dumps(document))
     out = tmp_path / "out"
     assert again.main(["--out", str(out), "--results", str(kept)]) == 1
-    assert "DIFFERS: feeder-errors.png, feeder.json" in capsys.readouterr().out
-    for file in (out / "feeder").iterdir():
+    assert (
+        "DIFFERS: practice-differencing.png, practice.json, practice.md" in capsys.readouterr().out
+    )
+    for file in (out / "practice").iterdir():
         (kept / file.name).write_bytes(file.read_bytes())
     twice = ["--out", str(tmp_path / "twice"), "--results", str(kept)]
-    assert again.main([*twice, "--only", "feeder", "--at-once", "1"]) == 0
+    assert again.main([*twice, "--only", "practice", "--at-once", "1"]) == 0
     assert "the same" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match="no result is kept of: fedeer"):
-        again.main([*twice, "--only", "fedeer"])
+    with pytest.raises(SystemExit, match="no result is kept of: practise"):
+        again.main([*twice, "--only", "practise"])
