@@ -240,11 +240,7 @@ _PER_POLICY: tuple[tuple[str, str, Callable[[Guarantee], float]], ...] = (
         "The most that the releases of any stretch lose that is as long as the horizon.",
         lambda g: float(g.epsilon(g.any_horizon)),
     ),
-    (
-        "policy_horizon_seconds",
-        "The length of the horizon that the budget covers.",
-        lambda g: g.policy.horizon / _SECOND,
-    ),
+    ("policy_horizon_seconds", "What the budget covers.", lambda g: g.policy.horizon / _SECOND),
     (
         "policy_pace_seconds",
         "The longest normal pause between decisions: from one window to the next, or idle.",
