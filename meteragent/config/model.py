@@ -144,16 +144,10 @@ class Config(Settings):
     def assigned(self) -> tuple[Assigned, ...]:
         """The policies by the prefix of the meters that they are for, the longest prefix first."""
         longest_first = sorted(self.policy, key=lambda p: len(p.match), reverse=True)
-        counts = self.input.kind == "register"
+        of_groups = any(isinstance(p, GroupSettings) for p in longest_first)
+        counts = self.input.kind == "register" and not of_groups
         return tuple(
-            Assigned(
-                p.match,
-                p.name,
-                p.policy,
-                p.tiers,
-                counts and not isinstance(p, GroupSettings),
-                p.pseudonyms,
-            )
+            Assigned(p.match, p.name, p.policy, p.tiers, counts, p.pseudonyms)
             for p in longest_first
         )
 
