@@ -28,19 +28,19 @@ class House:
     def __init__(self, cohorts: Sequence[Housing[Any]]) -> None:
         """Precondition: no meter has moved in, and several cohorts are of one shape."""
         self.cohorts = cohorts
-        register = Register()
+        occupancy = Occupancy()
         self.quarters = [
-            Quarters([(cohort, cohort.branches[nth]) for cohort in cohorts], register)
+            Quarters([(cohort, cohort.branches[nth]) for cohort in cohorts], occupancy)
             for nth, _ in enumerate(cohorts[0].branches)
         ]
         if len(cohorts) > 1:
             stores = [quarters.store for quarters in self.quarters]
             for cohort in cohorts:
                 assert isinstance(cohort, Cohort)  # noqa: S101 - others have no shape
-                cohort.lodge(Tenancy(register), stores)
+                cohort.lodge(Tenancy(occupancy), stores)
 
 
-class Register:
+class Occupancy:
     """Whose the rows of a house are."""
 
     def __init__(self) -> None:
@@ -75,18 +75,18 @@ class Register:
 class Tenancy(Lodging):
     """The rows of a cohort in a house that it shares."""
 
-    def __init__(self, register: Register) -> None:
+    def __init__(self, occupancy: Occupancy) -> None:
         super().__init__()
-        self._register = register
-        self._number = len(register.tenancies)
-        register.tenancies.append(self)
+        self._occupancy = occupancy
+        self._number = len(occupancy.tenancies)
+        occupancy.tenancies.append(self)
         self._there = np.empty(0, dtype=np.int64)
 
     def take(self, count: int) -> int:
         """Let so many more move in; answer with the first row that they have there."""
         had = super().take(count)
         rows = np.arange(had, had + count)
-        first = self._register.enter(self._number, rows)
+        first = self._occupancy.enter(self._number, rows)
         if had + count > len(self._there):
             lengthen(self, "_there", roomy(len(self._there), had + count), 0)
         self._there[rows] = first + rows - had
@@ -106,19 +106,21 @@ class Tenancy(Lodging):
 class Quarters:
     """A store of a house, and for whom it is: a policy of each of its cohorts."""
 
-    def __init__(self, tenants: Sequence[tuple[Housing[Any], Closing]], register: Register) -> None:
+    def __init__(
+        self, tenants: Sequence[tuple[Housing[Any], Closing]], occupancy: Occupancy
+    ) -> None:
         _, first = tenants[0]
         self.store = first.store
         self._tenants = tenants
-        self._register = register
+        self._occupancy = occupancy
 
     def of_rows(self, rows: Integers) -> Iterator[tuple[Housing[Any], Closing, Integers]]:
         """Whose these rows are, and which they are there."""
         if len(self._tenants) == 1:
             yield *self._tenants[0], rows
         elif len(rows):
-            its = self._register.row_of[rows]
-            for number, some in self._register.parted(rows):
+            its = self._occupancy.row_of[rows]
+            for number, some in self._occupancy.parted(rows):
                 yield *self._tenants[number], its[some]
 
     def parted(self, closed: Closed) -> Iterator[tuple[Housing[Any], Closing, Closed]]:
@@ -129,10 +131,10 @@ class Quarters:
             yield from self._parted(closed)
 
     def _parted(self, closed: Closed) -> Iterator[tuple[Housing[Any], Closing, Closed]]:
-        panes, register = closed.panes, self._register
-        rows, rows_of_panes = register.row_of[closed.rows], register.row_of[panes.rows]
-        of_panes = dict(register.parted(panes.rows)) if len(panes.rows) else {}
-        for number, some in register.parted(closed.rows):
+        panes, occupancy = closed.panes, self._occupancy
+        rows, rows_of_panes = occupancy.row_of[closed.rows], occupancy.row_of[panes.rows]
+        of_panes = dict(occupancy.parted(panes.rows)) if len(panes.rows) else {}
+        for number, some in occupancy.parted(closed.rows):
             its = of_panes.get(number, nobody())
             mine = Panes(rows_of_panes[its], panes.panes[its], panes.levels[its])
             part = replace(
@@ -141,7 +143,7 @@ class Quarters:
                 rows=rows[some],
                 begin=closed.begin[some],
                 reached=closed.reached[some],
-                timing=replace(closed.timing, there=register.tenancies[number].of),
+                timing=replace(closed.timing, there=occupancy.tenancies[number].of),
             )
             yield *self._tenants[number], part
 
