@@ -22,6 +22,7 @@ from meteragent.formats.messages import message_decoder
 from meteragent.formats.registered import RegisteredDecoder, Schema, SchemasLacking
 from meteragent.formats.times import TimeFormat
 from meteragent.kafka.unpack import Unpacker
+from meteragent.privacy import native
 from meteragent.stream.readings import Reason
 from tests.batches import ZSTD, Stored, batch
 from tests.formats import drawn
@@ -193,6 +194,30 @@ def test_patterns_of_times_that_the_wheel_does_not_read_are_read_by_the_twin() -
     table = Table("in.csv", b"meter_id,ts,value", Columns(), TimeFormat("%d %b %Y"))
     assert fast.reader_of_rows(table) is None
     assert TableLines(table).decode(b"m,18 Nov 2025,5\n", 0).starts.tolist() == [1_763_424_000_000]
+
+
+def test_messages_whose_fields_stand_in_maps_are_read_by_the_twin() -> None:
+    schema = record(
+        ("id", {"type": "string"}), ("t", "long"), ("w", {"type": "map", "values": "double"})
+    )
+    columns = Columns("id", ("t",), "w.now")
+    decoder = message_decoder(Mapping(columns, given=frozenset({"value"}), written="avro"))
+    assert isinstance(decoder, RegisteredDecoder)
+    decoder.learn(7, Schema("AVRO", json.dumps(schema)))
+    message = in_avro(schema, {"id": "m", "t": drawn.NOON, "w": {"now": 2.5}})
+    found = Unpacker(decoder).columns(whole(batch([Stored(framed(7, message), 0)])))
+    assert found is not None
+    assert found.watts.tolist() == [2.5]
+
+
+def test_without_a_wheel_and_for_other_formats_the_twin_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert fast.reader_for(message_decoder(Mapping(written="protobuf"))) is None
+    monkeypatch.setattr(native, "wheel", None)
+    table = drawn.TABLES["plain"].table()
+    assert fast.reader_of_rows(table) is None
+    assert TableLines(table).decode(b"m,2025-11-18T00:00:00Z,5\n", 0).watts.tolist() == [5]
 
 
 def test_messages_of_schemas_with_other_values_are_read_by_the_twin() -> None:
