@@ -1,6 +1,7 @@
 """The series that events count, each there from the start: a rate needs a zero to begin from."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from itertools import product
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -240,9 +241,10 @@ class _WithoutBirthdays(CollectorRegistry):
         self._all, self._others = registry, others
 
     def collect(self) -> Iterator[Metric]:
-        found = {metric.name: metric for metric in self._all.collect()}
+        """Of copies: some families are the same objects at every scrape."""
+        found = {metric.name: copy(metric) for metric in self._all.collect()}
         for work, registry in self._others.items():
-            for metric in registry.collect():
+            for metric in map(copy, registry.collect()):
                 own = [s._replace(labels={**s.labels, "work": work}) for s in metric.samples]
                 metric.samples = (
                     [*found[metric.name].samples, *own] if metric.name in found else own

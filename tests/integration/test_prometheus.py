@@ -141,7 +141,7 @@ def test_every_question_has_an_answer(kafka: str, tmp_path: Path) -> None:
             watcher.scrape(fleet.addresses())
             await watcher.at("sum (meteragent_windows_suppressed_total{reason='coverage'}) > 0")
             await watcher.at("sum (meteragent_windows_suppressed_total{reason='budget'}) > 0")
-            await watcher.at("count (meteragent_ready == 1) == 2")
+            await watcher.at("count (min by (instance) (meteragent_ready) == 1) == 2")
             await watcher.at("min (count_over_time(up[30s])) > 8")
 
             for holds in (

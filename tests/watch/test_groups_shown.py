@@ -178,6 +178,15 @@ def test_nothing_that_homes_draw_changes_what_is_shown() -> None:
         assert number not in text[0]
 
 
+def test_metrics_of_all_works_are_the_same_at_every_scrape_each_series_once() -> None:
+    street, stage, _ = busy()
+    others = {"groups": street.monitor.series}
+    once, again = (stage.monitor.series.expose("", others)[0].decode() for _ in range(2))
+    assert once == again
+    names = [line.rpartition(" ")[0] for line in once.splitlines() if not line.startswith("#")]
+    assert len(names) == len(set(names))
+
+
 def test_no_home_and_no_group_is_named_in_a_metric() -> None:
     street, _, _ = busy()
     text = street.monitor.series.expose()[0].decode()
