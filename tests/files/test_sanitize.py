@@ -615,12 +615,7 @@ def test_an_input_that_has_shrunk_is_told(directory: Path, capsys: Said) -> None
         (f"{{{MARKER}\n", ("--delimiter", ";"), Exit.CONFIGURATION, "--delimiter: is of tables"),
         (f"{{{MARKER}\n", ("--value-column", "a..b"), Exit.CONFIGURATION, "--value-column: is no"),
         (f"{MARKER}\n", ("--no-header",), Exit.CONFIGURATION, "--meter-column: is not a number"),
-        (
-            f"{MARKER}\n",
-            ("--time-format", "x"),
-            Exit.CONFIGURATION,
-            "--time-format: is not a time format",
-        ),
+        (f"{MARKER}\n", ("--time-format", "x"), Exit.CONFIGURATION, "--time-format: is not a time"),
         (f"{MARKER}\n", ("--timezone", "x"), Exit.CONFIGURATION, "--timezone: is not a known"),
         (f"{MARKER}\n", ("-o", "in"), Exit.FILE, "in: is the input itself"),
         (f"{MARKER}\n", ("--ledger", "in"), Exit.FILE, "in: is the input itself"),
