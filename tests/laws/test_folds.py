@@ -108,8 +108,9 @@ def calendar_policies(draw: st.DrawFn) -> Policy:
     names = ["avg", "min", "max", *(["median"] if slots and draw(st.booleans()) else [])]
     filled = draw(st.sampled_from([0, 0, 1, 3, 100]))
     if not filled and draw(st.booleans()):
-        asked = ["avg", "max", "min", f"max({format_duration(interval)})", "min(1h)"]
-        asked += ["median", "median(1h)"] if "median" in names else []
+        longer = format_duration(max(ZONES[name]) * MINUTE)
+        asked = ["avg", "max", "min", f"max({format_duration(interval)})", f"min({longer})"]
+        asked += ["median", f"median({longer})"] if "median" in names else []
         names += [name for name in asked if "(" in name]
         for its in draw(registers(HOURS)):
             some = draw(st.lists(st.sampled_from(asked), min_size=1, max_size=3, unique=True))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from meteragent.privacy.policy import Policy
 from meteragent.privacy.question import per_watt, question
 from meteragent.privacy.windows import Windows
 from meteragent.stream.pipeline import START, Assigned, Pipeline
+from meteragent.stream.releases import stages
 from tests.given import KEY, SECOND, Record, policy, read, readings
 from tests.laws.test_pipeline import logs
 
@@ -128,12 +130,18 @@ def fed(policies: Mapping[str, Policy], log: list[Record], cut: int, *, later: i
     for until in (cut, len(log)):
         pipeline = Pipeline(assigned, KEY, max_skew=60 * SECOND, max_meters=9, start=position)
         pipeline.restore(accounts)
-        for step in pipeline.feed(readings(log[position.offset : until], position.offset)):
-            r = step.releases
-            columns = (r.starts - later, r.granted, r.present, np.nan_to_num(r.values, nan=-1))
-            rows = zip(*(column.tolist() for column in columns), strict=True)
-            windows += zip(r.meters, rows, r.withheld, strict=True)
-            accounts.update(step.accounts)
+        fed_now = pipeline.feed(readings(log[position.offset : until], position.offset))
+        for stage in stages(fed_now):
+            published: list[tuple[Any, ...]] = []
+            for step in stage:
+                r = step.releases
+                columns = (r.starts - later, r.granted, r.present, np.nan_to_num(r.values, nan=-1))
+                rows = zip(*(column.tolist() for column in columns), strict=True)
+                when = zip(step.moments.tolist(), step.dues.tolist(), strict=True)
+                its = zip(r.meters, rows, r.withheld, strict=True)
+                published += zip(when, repeat(step.place), its, strict=False)
+                accounts.update(step.accounts)
+            windows += [one for *_, one in sorted(published)]
         position = pipeline.position()
     terms = {meter: policies[meter.rpartition("-")[0]].terms for meter in accounts}
     spent = {m: int(read(terms[m], [account]).spent[0]) for m, account in accounts.items()}
