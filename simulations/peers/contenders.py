@@ -174,7 +174,8 @@ PEERS = (
     ),
     Peer(
         "Pathway",
-        "free edition, 1 worker, windows told once, no persistence, commit 500 ms, linger 100 ms",
+        "free edition, 1 worker, windows told once, no persistence, commit 500 ms, linger 100 ms; "
+        "one clock for all partitions, so what one has behind another is left out: see --prove",
         ("pathway==0.33.0",),
         _python("pathway_mean.py"),
         10,
