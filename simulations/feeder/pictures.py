@@ -61,7 +61,7 @@ def uses(run: Run, found: Mapping[str, Any]) -> None:
         figure,
         "uses",
         "What a feeder's sum is good for",
-        "From a month of quarter hours of 100 homes (of 40 for cars, and a day of 40 for panels): "
+        "From a month of quarter hours of 200 homes (of 40 for cars, and a day of 40 for panels): "
         "added up from homes' own releases, released of the group in one draw at the same promise "
         "to each home, and without noise. Noise is of the mechanism's own law.",
     )

@@ -8,26 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from simulations.feeder.study import PROMISES, QUARTER, Promise
+from simulations.feeder.study import PROMISES, Promise
 from simulations.home.policies import plain
-from simulations.home.street import DAYS
+from simulations.home.street import DAYS, QUARTER
 from simulations.kit.command import Run
 from simulations.kit.statistics import Floats
 from simulations.kit.traces import Integers
 from simulations.uses.settings import Setting
 from simulations.uses.street import Street, street, windows
-from simulations.uses.tasks import AGAIN, MEMBERS, TASKS, Each, Task, by_shape
+from simulations.uses.tasks import MEMBERS, TASKS, Task, by_shape
 
+TIMES = 8
+"""That noise is drawn anew."""
 EXACT = "1"
 """A loss per watt that leaves nothing of the noise."""
 
 
-def _panels(street: Street, setting: Setting, draw: np.random.Generator) -> Each:
+def _panels(street: Street, setting: Setting, draw: np.random.Generator) -> Floats:
     """What panels make in a day; how many homes have some is anybody's guess."""
-    return np.array([_off_by(street, setting, draw) for _ in range(AGAIN // 2)])
+    return np.array([_made(street, setting, draw) for _ in range(TIMES)])
 
 
-def _off_by(street: Street, setting: Setting, draw: np.random.Generator) -> float:
+def _made(street: Street, setting: Setting, draw: np.random.Generator) -> float:
     load, sun = windows(street.net + street.sun, setting), windows(street.sun, setting)
 
     def feeder(homes: Integers) -> tuple[Floats, float]:
@@ -37,8 +39,8 @@ def _off_by(street: Street, setting: Setting, draw: np.random.Generator) -> floa
         made = sun[having, day].sum(axis=0)
         return load[some, day].sum(axis=0) - made, float(made.mean())
 
-    order = draw.permutation(len(load))
-    halves = order[: len(load) // 2], order[len(load) // 2 :]
+    half = len(load) // 2
+    halves = np.arange(half), np.arange(half, 2 * half)
     said, made = by_shape(setting, feeder, halves, MEMBERS, draw)
     return 100 * float(np.abs(said - made).mean() / made.mean())
 
@@ -73,8 +75,7 @@ def _measured(
     }
     found: dict[str, Any] = {"asks": task.asks, "unit": task.unit}
     for way, setting in ways.items():
-        number = task.measure(homes, setting, draw)
-        if number is not None:
-            ends = {"mean": number.mean, "low": number.low, "high": number.high}
-            found[way] = {name: round(one, 3) for name, one in ends.items()}
+        if number := task.measure(homes, setting, draw):
+            said = {"mean": number.mean, "low": number.low, "high": number.high}
+            found[way] = {name: round(one, 3) for name, one in said.items()}
     return found

@@ -1,7 +1,7 @@
 """How far sums of quarter hours and of a day's peak are off, for groups of more and more homes.
 
-A hundred homes are simulated; larger groups hold them several times over, as meters of other
-names, whose noise is independent. Every home is promised the same by both ways, for each answer.
+The homes are those of the street, each on every day of its four weeks. Every home is promised the
+same by both ways, for each answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,16 +16,15 @@ from meteragent.privacy.entropy import NoiseKey
 from meteragent.privacy.group import GroupPolicy, PerHome
 from meteragent.privacy.question import question
 from simulations.feeder.releases import of_groups, of_homes
-from simulations.home.house import Home
-from simulations.home.policies import MINUTE, plain
+from simulations.home import street
+from simulations.home.policies import plain
+from simulations.home.street import QUARTER
 from simulations.kit.command import Run
 from simulations.kit.product import ENOUGH
 from simulations.kit.statistics import Floats, bootstrap
 from simulations.kit.traces import DAY, Trace
 
-QUARTER = 15 * MINUTE
 SIZES = (10, 50, 200, 1000)
-DIFFERENT = 100
 STEPS = (10, 200, 6000)
 FINE = 400
 """Levels that the noise is as wide as, at most: what goes farther is of no table."""
@@ -77,24 +76,10 @@ def group_policy(window: int, asked: str, epsilon: str, homes: int) -> GroupPoli
     )
 
 
-def homes(run: Run, many: int) -> list[Trace]:
-    """A day of so many homes, by the quarter hour."""
-    different = min(many, 20 if run.quick else DIFFERENT)
-    days = [
-        Home.draw(run.seed, 500 + n, lacking=("pv",)).live(1, first=2, interval=MINUTE).trace()
-        for n in range(different)
-    ]
-    pool = [day.coarser(QUARTER) for day in days]
-    return [
-        Trace(f"meter-{n}", pool[n % different].begin, QUARTER, pool[n % different].watts)
-        for n in range(many)
-    ]
-
-
 def study(run: Run) -> dict[str, Any]:
     """Errors by promise and number of homes."""
     sizes = SIZES[:2] if run.quick else SIZES
-    traces = homes(run, max(sizes))
+    traces = street.days(run, max(sizes))
     found = {}
     for place, promise in enumerate(run.each(PROMISES, "promises")):
         draw = run.draw(70, place)

@@ -26,6 +26,7 @@ from meteragent.privacy import native
 from meteragent.stream.readings import Reason
 from tests.batches import ZSTD, Stored, batch
 from tests.formats import drawn
+from tests.formats.payloads import NOON
 from tests.formats.test_fast import assert_alike, stored, whole
 from tests.formats.written import in_avro, record
 
@@ -204,7 +205,7 @@ def test_messages_whose_fields_stand_in_maps_are_read_by_the_twin() -> None:
     decoder = message_decoder(Mapping(columns, given=frozenset({"value"}), written="avro"))
     assert isinstance(decoder, RegisteredDecoder)
     decoder.learn(7, Schema("AVRO", json.dumps(schema)))
-    message = in_avro(schema, {"id": "m", "t": drawn.NOON, "w": {"now": 2.5}})
+    message = in_avro(schema, {"id": "m", "t": NOON, "w": {"now": 2.5}})
     found = Unpacker(decoder).columns(whole(batch([Stored(framed(7, message), 0)])))
     assert found is not None
     assert found.watts.tolist() == [2.5]
