@@ -27,6 +27,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - local times have no zone yet
 _MILLISECOND = timedelta(milliseconds=1)
 _QUARTER = 15 * 60_000  # clocks change at quarters of an hour
+_LARGEST = 2 * 10**18
+"""No number of a time is larger, and a thousand times a larger one may be no number any more."""
 _SECONDS = {"unix": 1000, "unix_ms": 1}
 _SAID_BY_SIZE = (10**9, 10**12, 10**15, 10**18)
 """Of seconds, milliseconds, microseconds and nanoseconds, each up to its double."""
@@ -126,9 +128,11 @@ class TimeFormat:
             times = np.array(numbers, dtype=np.int64)
         except OverflowError:
             return None
+        low, high = int(times.min()), int(times.max())
+        if low < 0 or high > (_LARGEST if self.form == "auto" else LATEST):
+            return None
         if self.form != "auto":
             return times * _SECONDS[self.form] if self.form in _SECONDS else None
-        low, high = int(times.min()), int(times.max())
         least = next((size for size in _SAID_BY_SIZE if size <= low and high < 2 * size), None)
         if least is None:
             return None

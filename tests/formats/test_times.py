@@ -179,3 +179,9 @@ def test_a_form_that_is_none_is_refused() -> None:
 def test_a_zone_that_is_none_is_refused(name: str) -> None:
     with pytest.raises(InvalidSetting, match="timezone"):
         zone_of(name)
+
+
+@pytest.mark.parametrize("form", ["unix", "unix_ms", "auto"])
+@pytest.mark.parametrize("number", [-(2**63), 2**63 - 1, -1, 2**54])
+def test_numbers_that_a_thousand_times_are_none_are_no_times(form: str, number: int) -> None:
+    assert TimeFormat(form).figures([number]) is None
