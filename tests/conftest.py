@@ -10,10 +10,14 @@ import signal
 import sys
 from itertools import chain, zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
 
 # Nobody's build may depend on luck: by default the same examples are drawn every time.
 settings.register_profile("ci", derandomize=True, database=None, deadline=None, max_examples=100)
@@ -79,8 +83,8 @@ def unit_of_work(test: str) -> str:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config) -> LoadFileScheduling:
-    scheduler = LoadFileScheduling(config)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    scheduler = LoadFileScheduling(config, log)
     scheduler._split_scope = unit_of_work
     return scheduler
 

@@ -19,7 +19,8 @@ class TransactionTooLong(MeterAgentError):
         super().__init__(
             f"kafka.transaction_timeout: {records} records of partition {partition} were not "
             f"committed in time; next time they go in portions of about {portion}. If this comes "
-            "again, one moment closes more windows than that: raise it"
+            "again, run `meteragent check`: is every topic there? If so, one moment closes more "
+            "windows than that: raise it"
         )
         self.partition = partition
         self.records = records

@@ -137,7 +137,7 @@ def test_an_output_that_is_deleted_costs_nobody_a_second_charge(
             await asyncio.sleep(4)
             async with watching(servers) as (_, admin):
                 await admin.delete_topics([output])
-            await not_ready(agent, "TimeoutError")
+            await not_ready(agent, "TransactionTooLong")
             code, said = await fleet.command("topics", "create", "--partitions", "1")
             assert (code, said) == (Exit.OK, f"{output}: made\n")
             await agent.becomes("ready", seconds=60)
