@@ -10,7 +10,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
-from deploy.grafana import draw, sheets
+from deploy.grafana import draw, health, sheets
 from deploy.grafana.dashboards import ALL
 from deploy.grafana.layout import WIDTH, Dashboard, Row
 from deploy.grafana.look import DARK, DESK, LIGHT, PHONE, Screen
@@ -19,7 +19,18 @@ from deploy.grafana.source import Found, Source
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LABELS = ("policy", "query", "job", "partition", "instance", "le", "reason", "where", "kind")
+LABELS = (
+    "policy",
+    "query",
+    "unit",
+    "job",
+    "partition",
+    "instance",
+    "le",
+    "reason",
+    "where",
+    "kind",
+)
 BEGIN, END = 1_763_424_000.0, 1_763_424_600.0
 
 
@@ -95,7 +106,7 @@ class Crowded(Steady):
 def test_a_legend_stays_below_its_chart_and_says_what_it_leaves_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    figure = drawn(ALL[-1], PHONE, monkeypatch, Crowded(""))
+    figure = drawn(health.DASHBOARD, PHONE, monkeypatch, Crowded(""))
     legends = [legend for axes in figure.axes if (legend := axes.get_legend())]
     longest = max(legends, key=lambda legend: len(legend.get_texts()))
     assert len(longest.get_texts()) == draw.LEGEND_ROWS * PHONE.legends
