@@ -68,8 +68,8 @@ def doubts(guarantee: Guarantee, *, of_loads: bool = True) -> tuple[str, ...]:
 
     `of_loads`: also what is not hidden, which is no fault where something else is to be.
     """
-    policy = guarantee.policy
-    once = {load.name: told(load, policy) for load in everyday(policy)}
+    home = of_one_home(guarantee.policy)
+    once = {load.name: told(load, home) for load in everyday(guarantee.policy)}
     return tuple(_doubts(guarantee, once, of_loads=of_loads))
 
 

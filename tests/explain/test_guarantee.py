@@ -137,6 +137,10 @@ def said(log_odds: float) -> str:
     return "without a bound that protects" if told == "no bound" else f"by at most {told}"
 
 
+UNIT_OF = "policy_info"
+"""Every column is beside it, for the policy's unit."""
+
+
 def columns(title: str) -> dict[str, str]:
     """Of one of Grafana's tables: what its columns are called, and the series behind each."""
     [table] = [panel for panel in DASHBOARD["panels"] if panel["title"] == title]
@@ -147,7 +151,7 @@ def columns(title: str) -> dict[str, str]:
     ]
     asked = {f"Value #{target['refId']}": target["expr"] for target in table["targets"]}
     series = {
-        name: re.findall(r"meteragent_(\w+)\{", asked[value]) for value, name in names.items()
+        name: re.findall(r"meteragent_(\w+)\{", asked[value])[:1] for value, name in names.items()
     }
     assert all(len(found) == 1 for found in series.values())
     return {name: found for name, [found] in series.items()}

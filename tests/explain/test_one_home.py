@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meteragent.explain.explain import explain
+from meteragent.explain.explain import doubts, explain
 from meteragent.explain.guarantee import Guarantee
 from meteragent.explain.one_home import of_one_home
 from meteragent.privacy.domain import Domain
@@ -92,3 +92,9 @@ def test_windows_of_days_and_joint_draws_are_what_they_were() -> None:
     home = of_one_home(its)
     assert (home.noise, home.windows.slots) == ("joint", 1440)
     assert home.terms.price == its.terms.price
+
+
+@pytest.mark.parametrize("panes", [1, 4])
+def test_check_warns_of_what_explain_warns_of(panes: int) -> None:
+    its = Guarantee("street", group("avg", size=panes * QUARTER), Decimal(100))
+    assert doubts(its) == explain(its).warnings != ()

@@ -72,7 +72,7 @@ def test_the_fuzz_reaches_every_reason_and_enough_good_records() -> None:
     by_sums = {Reason.OTHER_MEMBERS, Reason.LATE_PARTIAL, Reason.REPEATED_PARTIAL}
     by_mapping = {Reason.WRONG_UNIT, Reason.BAD_QUALITY}
     by_schema = {Reason.BAD_FRAMING, Reason.UNKNOWN_SCHEMA, Reason.BAD_SCHEMA}
-    by_schema |= {Reason.NOT_AVRO, Reason.NOT_PROTOBUF}
+    by_schema |= {Reason.NOT_AVRO, Reason.NOT_PROTOBUF, Reason.NOT_JSON_SCHEMA}
     by_codec = set(Reason) - by_pipeline - by_mapping - by_schema - by_sums
     assert {reject.reason for reject in readings.rejects} == by_codec
     assert len(readings.meters) > 1_000

@@ -170,7 +170,9 @@ def test_windows_close_by_the_clock_and_home_assistant_finds_them(directory: Pat
         configure(directory, PLAIN, one.port)
         process = command(directory, "gateway")
         assert process.stderr
-        assert any("the broker kept nothing" in line for line in process.stderr), "and it was not said"
+        assert any("the broker kept nothing" in line for line in process.stderr), (
+            "and it was not said"
+        )
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)
 
