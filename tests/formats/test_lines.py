@@ -9,12 +9,17 @@ from meteragent.formats.csv_header import Columns
 from meteragent.formats.lines import decoder_of
 from meteragent.formats.mapping import Mapping
 from meteragent.formats.times import zone_of
+from meteragent.privacy import native
 
 READING = b'{"meter_id":"m","ts":1763424000000,"value":1}\n'
 
 
+@pytest.mark.parametrize("wheel", [native.wheel, None], ids=["the wheel", "Python"])
 @pytest.mark.parametrize("mapping", [Mapping(), Mapping(given=frozenset({"value"}))])
-def test_empty_lines_hold_nothing(mapping: Mapping) -> None:
+def test_empty_lines_hold_nothing(
+    mapping: Mapping, wheel: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "wheel", wheel)
     lines = decoder_of("in", READING, mapping)
     read = lines.decode(READING + b"\n" + READING, 7)
     assert (read.offsets.tolist(), read.next_offset) == ([7, 9], 10)

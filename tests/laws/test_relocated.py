@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from meteragent.stream.group_pipeline import GroupPipeline
 from meteragent.stream.homes import Homes
 from meteragent.stream.partial import way_of
-from meteragent.stream.partial_homes import PASSED
+from meteragent.stream.partial_homes import PASSED, written_passed
 from meteragent.stream.position import START
 from meteragent.stream.relocated import Come
 from meteragent.stream.total_pipeline import settled_in
@@ -194,9 +194,10 @@ def test_mistakes_are_noticed(
 
 
 def test_who_never_told_of_anything_begins_as_ever() -> None:
+    way, policy = way_of(POLICIES[0]).hex(), POLICIES[0].policy
+    assert Come.of([None, written_passed({way: UNKNOWN})]).of_homes() is None
     come = Come.of([None, None])
     assert come.of_homes() is None
-    way, policy = way_of(POLICIES[0]).hex(), POLICIES[0].policy
     assert settled_in(come.of_groups({way: policy}, [None], 3, drained=True)) == {}
 
 
