@@ -18,6 +18,7 @@ def test_rows_are_theirs_who_moved_in() -> None:
     occupancy = Occupancy()
     one, other = Tenancy(occupancy), Tenancy(occupancy)
     assert [one.take(2), other.take(1), one.take(1), one.take(5000)] == [0, 2, 3, 4]
+    assert [one.take(1) for _ in range(300)] == [*range(5004, 5304)]
     assert (one.everyone[:4].tolist(), other.everyone.tolist()) == ([0, 1, 3, 4], [2])
     assert one.of(np.array([2, 0])).tolist() == [3, 0]
     parted = occupancy.parted(np.array([3, 2, 0]))
