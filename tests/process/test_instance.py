@@ -80,9 +80,10 @@ def test_what_nobody_reckons_with_ends_it() -> None:
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_ends_the_wait_and_is_nobodys_afterwards(number: signal.Signals) -> None:
-    """On a real loop: the signal is one of the system's."""
+    """On a real loop: the signal is one of the system's, and nobody else's in this process."""
     worn = Worn(time.monotonic, [0.0] * 99)
-    before = signal.getsignal(number)
+    before = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+    signal.signal(number, before)
 
     async def scenario() -> float:
         running = asyncio.ensure_future(worn.run())
