@@ -133,7 +133,7 @@ class TimeFormat:
             return None
         if self.form != "auto":
             return times * _SECONDS[self.form] if self.form in _SECONDS else None
-        return _by_size(times, low, high)
+        return _all_by_size(times, low, high)
 
     def _numbers(self, texts: Sequence[bytes]) -> Integers | None:
         if b"_" in b"".join(texts):
@@ -249,7 +249,7 @@ def _layout(form: str) -> _TimeLayout | None:
     return _TimeLayout(width, parts, literals) if {"Y", "m", "d"} <= parts.keys() else None
 
 
-def _by_size(times: Integers, low: int, high: int) -> Integers | None:
+def _all_by_size(times: Integers, low: int, high: int) -> Integers | None:
     """Milliseconds of numbers that can be of one unit alone; None if they are not."""
     least = next((size for size in _SAID_BY_SIZE if size <= low and high < 2 * size), None)
     if least is None:
