@@ -28,6 +28,7 @@ from google.protobuf.message_factory import GetMessageClass
 from meteragent.cli import main
 from meteragent.commands.exit_codes import Exit
 from meteragent.config import load
+from meteragent.config.works import Work, works
 from meteragent.kafka import schemas
 from meteragent.kafka.agent import Agent
 from meteragent.stream.readings import Reason
@@ -36,13 +37,26 @@ from tests.files.given import CONFIGURATION, lively, write_key
 from tests.formats.test_avro import GAPS
 from tests.formats.written import PROTO, READING
 from tests.integration.fleet import watching
+from tests.integration.test_groups import (
+    MEMBERS,
+    Street,
+    by_group,
+    closing,
+    day,
+    produce,
+    published,
+    soon,
+    tell_members,
+    through_files,
+    working,
+)
 from tests.integration.test_same_as_files import (
     Published,
     configured,
     partition_of,
-    through_files,
     through_kafka,
 )
+from tests.integration.test_same_as_files import through_files as meters_through_files
 from tests.integration.test_topics import alter
 from tests.registry.server import GLOBAL, Registry, registry
 
@@ -194,7 +208,7 @@ def from_files(where: Place, lines: list[bytes]) -> Published:
     kept = file.read_text()
     file.write_text(Path("plain.toml").read_text())
     try:
-        return through_files(where.partitions, lines, ())
+        return meters_through_files(where.partitions, lines, ())
     finally:
         file.write_text(kept)
 
@@ -283,6 +297,47 @@ def test_releases_in_avro_are_read_by_others_deserializer(
     }
     registered = client.get_latest_version(f"{where.config.kafka.output}-value")
     assert json.loads(registered.schema.schema_str)["name"] == "Release"
+
+
+IN_AVRO = 'output_format = "avro"\n[kafka.registry]\nurl = "{url}"\n'
+
+
+def test_releases_of_groups_in_avro_are_read_by_others_deserializer(
+    kafka: str,
+    server: Registry,
+    client: SchemaRegistryClient,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of copies for others too."""
+    monkeypatch.chdir(tmp_path)
+    street, begin = Street(tmp_path, kafka), soon()
+    lines = [*day(begin, 1, hours=2), *closing(begin, street.partitions)]
+
+    async def scenario() -> tuple[list[bytes], list[bytes]]:
+        await street.create()
+        await tell_members(street, MEMBERS)
+        expected = await asyncio.to_thread(through_files, tmp_path, lines)
+        street.kafka += IN_AVRO.format(url=server.url)
+        street.write()
+        await produce(street.config, street.partitions, lines)
+        async with working(street):
+            return expected, await published(street.config, len(expected))
+
+    expected, found = asyncio.run(scenario())
+    assert len(expected) > 50
+    deserialize, outputs = AvroDeserializer(client), works(street.config)[Work.GROUPS].kafka.outputs
+    context = SerializationContext(outputs[0], MessageField.VALUE)
+    told = [
+        {key: its for key, its in deserialize(value, context).items() if its is not None}
+        for value in found
+    ]
+    assert by_group([json.dumps(one, sort_keys=True).encode() for one in told]) == by_group(
+        [json.dumps(json.loads(text), sort_keys=True).encode() for text in expected]
+    )
+    for topic in outputs:
+        registered = client.get_latest_version(f"{topic}-value")
+        assert json.loads(registered.schema.schema_str)["name"] == "Release"
 
 
 class Heard(list[Occurrence]):
