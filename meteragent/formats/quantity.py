@@ -150,6 +150,8 @@ class Quantity:
                 return values
             with np.errstate(over="ignore", invalid="ignore"):  # a NaN may signal
                 return np.clip(values * float(self.ratio), -_LARGEST, _LARGEST)
+        watts: Watts
+        left: Integers
         if native.fits():
             watts, left = native.wheel.watts(np.ascontiguousarray(values), self.ratios)
         else:

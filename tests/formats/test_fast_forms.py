@@ -268,7 +268,7 @@ def test_a_unit_counts_that_stands_where_documents_before_said_something_else() 
     columns = Columns("id", ("t",), "w", unit="about.unit")
     lines = JsonLines(Mapping(columns, given=frozenset({"value"})))
     said = ("7", "7", '{"unit":"W"}', "7", '{"unit":"kW"}', '"kW"')
-    text = "".join('{"id":"m","t":1763424000,"about":%s,"w":5}\n' % one for one in said).encode()
+    text = "".join(f'{{"id":"m","t":1763424000,"about":{one},"w":5}}\n' for one in said).encode()
     found = lines.decode(text, 0)
     assert [(reject.offset, reject.reason) for reject in found.rejects] == [(4, Reason.WRONG_UNIT)]
     assert_alike(found, lines._by_decoder(text, 0))
