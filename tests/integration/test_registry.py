@@ -36,6 +36,7 @@ from meteragent.watch.events import BatchTaken, Occurrence, PartitionFailed, Sch
 from tests.files.given import CONFIGURATION, lively, write_key
 from tests.formats.test_avro import GAPS
 from tests.formats.written import PROTO, READING
+from tests.gateway.mosquitto import free_port
 from tests.integration.fleet import watching
 from tests.integration.test_groups import (
     MEMBERS,
@@ -58,6 +59,7 @@ from tests.integration.test_same_as_files import (
 )
 from tests.integration.test_same_as_files import through_files as meters_through_files
 from tests.integration.test_topics import alter
+from tests.registry.real import apicurio
 from tests.registry.server import GLOBAL, Registry, registry
 
 if TYPE_CHECKING:
@@ -271,7 +273,13 @@ def test_releases_in_avro_are_read_by_others_deserializer(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     where = place(kafka, server.url, tmp_path, written="avro", output="avro", name="out")
-    lines = good(2, gaps=True)
+    released_alike(where, client, in_avro(client), good(2, gaps=True))
+
+
+def released_alike(
+    where: Place, client: SchemaRegistryClient, write: Write, lines: list[bytes]
+) -> None:
+    """Fails unless another's deserializer reads of releases in Avro what files say as JSON."""
     expected = from_files(where, lines)
     deserialize = AvroDeserializer(client)
 
@@ -284,7 +292,7 @@ def test_releases_in_avro_are_read_by_others_deserializer(
     read = asyncio.run(
         through_kafka(
             where.config, 2, lines, count,
-            send=sending(in_avro(client)),
+            send=sending(write),
             policy=lambda value: document(value)["policy"],
         )
     )  # fmt: skip
@@ -297,6 +305,44 @@ def test_releases_in_avro_are_read_by_others_deserializer(
     }
     registered = client.get_latest_version(f"{where.config.kafka.output}-value")
     assert json.loads(registered.schema.schema_str)["name"] == "Release"
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with apicurio(tmp_path_factory.mktemp("apicurio"), free_port()) as url:
+        yield url
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("written", FORMATS)
+def test_a_real_registry_serves_both_sides(
+    kafka: str, real: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = f"{real}/apis/ccompat/v7"
+    where = place(kafka, url, tmp_path, written=written, output="avro", name="real")
+    with SchemaRegistryClient({"url": url}) as client:
+        lines = good(7, gaps=written != "protobuf")
+        released_alike(where, client, FORMATS[written](client), lines)
+    assert main(["check", "-c", "agent.toml"]) == Exit.OK
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_real_registry_tells_schemas_by_its_own_interface(
+    kafka: str, real: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    own, more = f"{real}/apis/registry/v2", 'framing = "apicurio-4"\nids = "global"'
+    where = place(kafka, own, tmp_path, written="avro", name="own", more=more)
+    lines = good(8, gaps=True)
+    expected = from_files(where, lines)
+    count = sum(map(len, expected.values()))
+    with SchemaRegistryClient({"url": f"{real}/apis/ccompat/v7"}) as client:
+        send = sending(in_avro(client))
+        read = asyncio.run(through_kafka(where.config, 2, lines, count, send=send))
+    assert read == expected
 
 
 IN_AVRO = 'output_format = "avro"\n[kafka.registry]\nurl = "{url}"\n'
