@@ -77,6 +77,13 @@ def test_the_wheel_finds_the_watts_that_the_twin_finds(
     assert watts[plain].tobytes() == its_watts[plain].tobytes()
 
 
+def test_watts_are_the_same_without_a_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.array([*SPECIAL, np.nan, 0.0025])
+    watts = Quantity("energy", "kWh", 10_000).watts(values)
+    monkeypatch.setattr(native, "wheel", None)
+    assert Quantity("energy", "kWh", 10_000).watts(values).tobytes() == watts.tobytes()
+
+
 def test_power_is_scaled_and_never_infinite() -> None:
     values = np.array([0.0055, np.nan, 1.7e308])
     assert Quantity().watts(values) is values
