@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meteragent.errors import InvalidSetting
+from meteragent.privacy import native
 from meteragent.privacy.arrays import Integers, Mask
 from meteragent.privacy.domain import Watts
 from meteragent.privacy.units import BASE, Measured
@@ -137,6 +138,7 @@ class Quantity:
         if kind == "energy":
             self.ratio *= Fraction(_HOUR, interval)
         self._cuts = [(parts, self.ratio * _MILLI / parts) for parts in _PARTS]
+        self.ratios = [(parts, *cut.as_integer_ratio()) for parts, cut in self._cuts]
 
     def watts(self, values: NDArray[np.float64]) -> Watts:
         """What they are in watts; NaN stays what it is.
@@ -148,13 +150,23 @@ class Quantity:
                 return values
             with np.errstate(over="ignore", invalid="ignore"):  # a NaN may signal
                 return np.clip(values * float(self.ratio), -_LARGEST, _LARGEST)
-        watts = np.empty(values.shape)
-        left = np.arange(len(values))
-        for parts, cut in self._cuts:
-            left = left[~self._cut(values, left, parts, cut, watts)]
+        watts: Watts
+        left: Integers
+        if native.fits():
+            watts, left = native.wheel.watts(np.ascontiguousarray(values), self.ratios)
+        else:
+            watts, left = self.plain(values)
         for at in left.tolist():
             watts[at] = self._one(float(values[at]))
         return watts
+
+    def plain(self, values: Watts) -> tuple[Watts, Integers]:
+        """The watts of numbers that are whole multiples of a part, and which ones are not."""
+        watts = values.copy()
+        left = np.flatnonzero(values == values)  # noqa: PLR0124 - NaN alone is not itself
+        for parts, cut in self._cuts:
+            left = left[~self._cut(values, left, parts, cut, watts)]
+        return watts, left
 
     def _cut(self, values: Watts, some: Integers, parts: int, cut: Fraction, watts: Watts) -> Mask:
         """Put watts where some values are whole numbers of parts; answer which of them are.
@@ -172,8 +184,6 @@ class Quantity:
         return plain
 
     def _one(self, value: float) -> float:
-        if value != value:  # noqa: PLR0124 - NaN alone is not itself
-            return value
         milliwatts = Fraction(repr(value)) * self.ratio * _MILLI // 1
         try:
             return milliwatts / _MILLI

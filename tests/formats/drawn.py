@@ -56,6 +56,10 @@ MAPPED = {
         _mapping(Columns("device.id", ("Time",), "ENERGY.Power", quality="quality"), ENERGY),
         '{"Time":@t,"ENERGY":{"Total":@x,"Power":@v,"Today":3},"device":{"id":@m,"x":@x},"quality":@q}',
     ),
+    "lone": Mapped(
+        _mapping(Columns("id", ("t",), "w", unit="about.unit"), ENERGY),
+        '{"id":@m,"x":@x,"t":@t,"about":@o,"w":@v}',
+    ),
     "channels": Mapped(
         _mapping(
             Columns("id", ("t",), ""), POWER, UTC,
@@ -95,6 +99,7 @@ _PLAIN = {
     "q": ("null", '"ok"', '"missing"', "7", "3"),
     "u": ('"kW"', '"kWh"', "null", '"KWH"'),
     "a": ("null", '"home-1"', "5"),
+    "o": ("7", "null", "{}", '{"unit":"kWh"}', '{"unit":null}', '{"unit":"W"}', "[1]"),
     "x": ('"x"', "[1,{}]", '{"a":[],"b":"\\n\\u00e9"}', "true", "-1.5e3"),
 }  # fmt: skip
 _ODD = (
@@ -238,6 +243,17 @@ SCHEMAS: dict[str, tuple[Any, Mapping]] = {
         ),
         _mapping(Columns("device.id", ("t",), "w", quality="q"), POWER, PARIS),
     ),
+    "lone": (
+        record(
+            ("device", record(("id", "string"), ("kind", "string"), name="Plug")),
+            ("t", "long"), ("kwh", ["null", "double"]), ("spare", _OPTIONAL),
+        ),
+        _mapping(Columns("device.id", ("t",), "kwh", unit="unit"), ENERGY),
+    ),
+    "lacking": (
+        record(("value", ["null", "double", "int"]), ("ts", "long"), ("meter_id", "string")),
+        Mapping(),
+    ),
     "entries": (
         record(
             ("id", ["string", "long"]),
@@ -290,6 +306,7 @@ _USUAL: dict[str, tuple[Any, ...]] = {
     "interval_ms": (60_000, 1),
     "value": (1.5, 7),
     "w": (0.25, "7", None),
+    "kwh": (0.25, None, 0.1),
     "q": (None, "ok", "missing", 3),
     "v": ([1.5], [0.5, None, 2.5]),
     "values": ([1.5, 2.0], [0.25]),

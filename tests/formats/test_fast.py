@@ -155,6 +155,14 @@ def test_ids_are_those_of_the_twin(text: str | bytes) -> None:
     alone(b'{"meter_id":"m","account":"%s","ts":1,"value":1}' % raw)
 
 
+def test_no_two_ids_are_one_however_little_they_differ() -> None:
+    alike = ["m" * length for length in range(1, 31)]
+    ids = [*alike, *(one[:at] + "x" + one[at + 1 :] for one in alike for at in range(len(one)))]
+    text = "".join(f'{{"meter_id":"{one}","ts":1,"value":1}}\n' for one in [*ids, *ids[::-1]])
+    found = JsonLines(Mapping()).decode(text.encode(), 0)
+    assert [*found.meters] == [*ids, *ids[::-1]]
+
+
 def broken(draw: Random) -> bytes:
     """A batch that was changed by somebody who can count checksums."""
     payloads = Payloads(draw)

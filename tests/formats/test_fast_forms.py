@@ -264,6 +264,16 @@ def test_a_document_does_not_pass_for_the_one_before(changes: dict[str, tuple[st
         assert_alike(lines.decode(text_of_three, 0), lines._by_decoder(text_of_three, 0))
 
 
+def test_a_unit_counts_that_stands_where_documents_before_said_something_else() -> None:
+    columns = Columns("id", ("t",), "w", unit="about.unit")
+    lines = JsonLines(Mapping(columns, given=frozenset({"value"})))
+    said = ("7", "7", '{"unit":"W"}', "7", '{"unit":"kW"}', '"kW"')
+    text = "".join(f'{{"id":"m","t":1763424000,"about":{one},"w":5}}\n' for one in said).encode()
+    found = lines.decode(text, 0)
+    assert [(reject.offset, reject.reason) for reject in found.rejects] == [(4, Reason.WRONG_UNIT)]
+    assert_alike(found, lines._by_decoder(text, 0))
+
+
 @pytest.mark.parametrize(
     "document",
     [

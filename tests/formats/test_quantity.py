@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from meteragent.errors import InvalidSetting
 from meteragent.formats.quantity import UNITS, Quantity, UnitName, unit_in, unit_of
+from meteragent.privacy import native
 from meteragent.privacy.domain import Domain
 
 ENERGIES = st.sampled_from([*UNITS["energy"]])
@@ -54,6 +55,33 @@ def test_any_number_stays_finite(value: float, unit: str, interval: int) -> None
     watts = Quantity("energy", unit, interval).watts(np.array([value, np.nan]))
     exact = exactly(DOMAIN, Fraction(repr(value)) * Quantity("energy", unit, interval).ratio)
     assert DOMAIN.levels(watts).tolist() == [exact, -1]
+
+
+SPECIAL = [0.0, -0.0, 2.0**52, -(2.0**52), 4503.599627370495, 4503599.627370496, 5e-324, 0.1 + 0.2]
+ANY = st.floats(allow_infinity=False) | DECIMALS.map(float) | st.sampled_from(SPECIAL)
+
+
+@pytest.mark.fast
+@given(st.lists(ANY), ENERGIES, INTERVALS)
+@example(SPECIAL, "kWh", 10_000)
+@example(SPECIAL, "MWh", 1)
+@example(SPECIAL, "mWh", 86_399_999)
+def test_the_wheel_finds_the_watts_that_the_twin_finds(
+    values: list[float], unit: str, interval: int
+) -> None:
+    quantity = Quantity("energy", unit, interval)
+    watts, left = native.wheel.watts(np.array(values), quantity.ratios)
+    its_watts, its_left = quantity.plain(np.array(values))
+    assert left.tolist() == its_left.tolist()
+    plain = np.setdiff1d(np.arange(len(values)), left)
+    assert watts[plain].tobytes() == its_watts[plain].tobytes()
+
+
+def test_watts_are_the_same_without_a_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.array([*SPECIAL, np.nan, 0.0025])
+    watts = Quantity("energy", "kWh", 10_000).watts(values)
+    monkeypatch.setattr(native, "wheel", None)
+    assert Quantity("energy", "kWh", 10_000).watts(values).tobytes() == watts.tobytes()
 
 
 def test_power_is_scaled_and_never_infinite() -> None:

@@ -28,6 +28,7 @@ from google.protobuf.message_factory import GetMessageClass
 from meteragent.cli import main
 from meteragent.commands.exit_codes import Exit
 from meteragent.config import load
+from meteragent.config.works import Work, works
 from meteragent.kafka import schemas
 from meteragent.kafka.agent import Agent
 from meteragent.stream.readings import Reason
@@ -35,15 +36,30 @@ from meteragent.watch.events import BatchTaken, Occurrence, PartitionFailed, Sch
 from tests.files.given import CONFIGURATION, lively, write_key
 from tests.formats.test_avro import GAPS
 from tests.formats.written import PROTO, READING
+from tests.gateway.mosquitto import free_port
 from tests.integration.fleet import watching
+from tests.integration.test_groups import (
+    MEMBERS,
+    Street,
+    by_group,
+    closing,
+    day,
+    produce,
+    published,
+    soon,
+    tell_members,
+    through_files,
+    working,
+)
 from tests.integration.test_same_as_files import (
     Published,
     configured,
     partition_of,
-    through_files,
     through_kafka,
 )
+from tests.integration.test_same_as_files import through_files as meters_through_files
 from tests.integration.test_topics import alter
+from tests.registry.real import apicurio
 from tests.registry.server import GLOBAL, Registry, registry
 
 if TYPE_CHECKING:
@@ -194,7 +210,7 @@ def from_files(where: Place, lines: list[bytes]) -> Published:
     kept = file.read_text()
     file.write_text(Path("plain.toml").read_text())
     try:
-        return through_files(where.partitions, lines, ())
+        return meters_through_files(where.partitions, lines, ())
     finally:
         file.write_text(kept)
 
@@ -257,7 +273,13 @@ def test_releases_in_avro_are_read_by_others_deserializer(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     where = place(kafka, server.url, tmp_path, written="avro", output="avro", name="out")
-    lines = good(2, gaps=True)
+    released_alike(where, client, in_avro(client), good(2, gaps=True))
+
+
+def released_alike(
+    where: Place, client: SchemaRegistryClient, write: Write, lines: list[bytes]
+) -> None:
+    """Fails unless another's deserializer reads of releases in Avro what files say as JSON."""
     expected = from_files(where, lines)
     deserialize = AvroDeserializer(client)
 
@@ -270,7 +292,7 @@ def test_releases_in_avro_are_read_by_others_deserializer(
     read = asyncio.run(
         through_kafka(
             where.config, 2, lines, count,
-            send=sending(in_avro(client)),
+            send=sending(write),
             policy=lambda value: document(value)["policy"],
         )
     )  # fmt: skip
@@ -283,6 +305,85 @@ def test_releases_in_avro_are_read_by_others_deserializer(
     }
     registered = client.get_latest_version(f"{where.config.kafka.output}-value")
     assert json.loads(registered.schema.schema_str)["name"] == "Release"
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with apicurio(tmp_path_factory.mktemp("apicurio"), free_port()) as url:
+        yield url
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("written", FORMATS)
+def test_a_real_registry_serves_both_sides(
+    kafka: str, real: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = f"{real}/apis/ccompat/v7"
+    where = place(kafka, url, tmp_path, written=written, output="avro", name="real")
+    with SchemaRegistryClient({"url": url}) as client:
+        lines = good(7, gaps=written != "protobuf")
+        released_alike(where, client, FORMATS[written](client), lines)
+    assert main(["check", "-c", "agent.toml"]) == Exit.OK
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_real_registry_tells_schemas_by_its_own_interface(
+    kafka: str, real: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    own, more = f"{real}/apis/registry/v2", 'framing = "apicurio-4"\nids = "global"'
+    where = place(kafka, own, tmp_path, written="avro", name="own", more=more)
+    lines = good(8, gaps=True)
+    expected = from_files(where, lines)
+    count = sum(map(len, expected.values()))
+    with SchemaRegistryClient({"url": f"{real}/apis/ccompat/v7"}) as client:
+        send = sending(in_avro(client))
+        read = asyncio.run(through_kafka(where.config, 2, lines, count, send=send))
+    assert read == expected
+
+
+IN_AVRO = 'output_format = "avro"\n[kafka.registry]\nurl = "{url}"\n'
+
+
+def test_releases_of_groups_in_avro_are_read_by_others_deserializer(
+    kafka: str,
+    server: Registry,
+    client: SchemaRegistryClient,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of copies for others too."""
+    monkeypatch.chdir(tmp_path)
+    street, begin = Street(tmp_path, kafka), soon()
+    lines = [*day(begin, 1, hours=2), *closing(begin, street.partitions)]
+
+    async def scenario() -> tuple[list[bytes], list[bytes]]:
+        await street.create()
+        await tell_members(street, MEMBERS)
+        expected = await asyncio.to_thread(through_files, tmp_path, lines)
+        street.kafka += IN_AVRO.format(url=server.url)
+        street.write()
+        await produce(street.config, street.partitions, lines)
+        async with working(street):
+            return expected, await published(street.config, len(expected))
+
+    expected, found = asyncio.run(scenario())
+    assert len(expected) > 50
+    deserialize, outputs = AvroDeserializer(client), works(street.config)[Work.GROUPS].kafka.outputs
+    context = SerializationContext(outputs[0], MessageField.VALUE)
+    told = [
+        {key: its for key, its in deserialize(value, context).items() if its is not None}
+        for value in found
+    ]
+    assert by_group([json.dumps(one, sort_keys=True).encode() for one in told]) == by_group(
+        [json.dumps(json.loads(text), sort_keys=True).encode() for text in expected]
+    )
+    for topic in outputs:
+        registered = client.get_latest_version(f"{topic}-value")
+        assert json.loads(registered.schema.schema_str)["name"] == "Release"
 
 
 class Heard(list[Occurrence]):

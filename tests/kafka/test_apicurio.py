@@ -20,7 +20,7 @@ import pytest
 from meteragent.config import from_document
 from meteragent.config.registry import Registry as Settings
 from meteragent.errors import ConfigRefused, RegistryRefused
-from meteragent.formats.framing import MAGIC, name_of, told_by_headers
+from meteragent.formats.framing import MAGIC, Framing, name_of, told_by_headers
 from meteragent.formats.mapping import Mapping as Mapped
 from meteragent.formats.messages import message_decoder
 from meteragent.formats.registered import KINDS, RegisteredDecoder, Schema, SchemasLacking
@@ -112,6 +112,38 @@ def test_what_apicurios_serializers_write_is_read(server: Registry, one: Told) -
     assert found.watts.tolist() == [412.5]
     assert found.rejects == []
     assert asyncio.run(client.schema(number + 9)) is None
+
+
+_HEAD, _NAME = bytes((0, 0, 0, 0, 2)), b"\x09\x0a\x07Reading"
+_ONE = next(one for one in WRITTEN if (one.written, one.framing) == ("protobuf", "apicurio-4"))
+_BODY = _ONE.value.removeprefix(_HEAD + _NAME)
+_PLACE = b"\x02\x02"
+"""Of the second message, as `send-indexes` of Apicurio 3 writes it: a path and its length."""
+
+
+@pytest.mark.parametrize(
+    ("framing", "before", "reason"),
+    [
+        ("apicurio-4", _NAME, None),
+        ("confluent", _PLACE, None),
+        ("confluent", b"\x02\x00", "wrong_shape"),
+        ("apicurio-4", _PLACE, "bad_framing"),
+        ("confluent", _NAME, "bad_framing"),
+        ("apicurio-4", _NAME + _PLACE, "not_protobuf"),
+        ("confluent", _NAME + _PLACE, "bad_framing"),
+        ("apicurio-4", b"", "bad_framing"),
+    ],
+)
+def test_names_and_places_of_messages_are_not_taken_for_each_other(
+    framing: Framing, before: bytes, reason: str | None
+) -> None:
+    """Apicurio 3 writes a name, or a place where senders set `send-indexes`, or both, or none."""
+    decoder = message_decoder(Mapped(written="protobuf", framing=framing, ids="content"))
+    assert isinstance(decoder, RegisteredDecoder)
+    decoder.learn(2, Schema("PROTOBUF", (APICURIO / "reading.proto").read_text()))
+    found = decoder.decode([_HEAD + before + _BODY], [7], [NOON])
+    assert [one.reason for one in found.rejects] == ([reason] if reason else [])
+    assert found.watts.tolist() == ([] if reason else [412.5])
 
 
 def test_all_framings_were_written() -> None:

@@ -1,6 +1,7 @@
 //! Fields of Avro messages, found by their places.
 
-use crate::cells::{Cell, Found, Place, Places};
+use crate::cells::{Cell, Found, Lone, Place, Places, Told};
+use crate::record::LONGEST_METER;
 use crate::text;
 
 /// Bytes of seven bits, in the longest numbers that are read here.
@@ -36,6 +37,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether it is a number, or nothing.
+    fn is_number(&self) -> bool {
+        match self {
+            Kind::Null | Kind::Whole | Kind::Float | Kind::Double => true,
+            Kind::Union(kinds) => kinds.iter().all(Kind::is_number),
+            _ => false,
+        }
+    }
+
     /// Find the places of all that it holds, from its own. Nothing: that is not done here.
     fn bind(&mut self, places: &Places, at: usize, items: &mut Vec<Kind>) -> Option<()> {
         let place = places.all.get(at)?;
@@ -87,6 +97,7 @@ enum Step {
 pub struct Schema {
     steps: Vec<Step>,
     items: Vec<Kind>,
+    is_lone: bool,
 }
 
 fn flat(kind: Kind, places: &Places, at: Option<usize>, steps: &mut Vec<Step>) {
@@ -108,15 +119,68 @@ fn flat(kind: Kind, places: &Places, at: Option<usize>, steps: &mut Vec<Step>) {
     });
 }
 
+/// Whether these are one text, one whole number, and one number or none, of these fields.
+fn is_lone(steps: &[Step], places: &Places, lone: &Lone) -> bool {
+    let (mut texts, mut times, mut values) = (0, 0, 0);
+    for step in steps {
+        match step {
+            Step::Text(cell) if *cell == lone.meter => texts += 1,
+            Step::Whole(cell) if *cell == lone.time => times += 1,
+            Step::Double(cell) if *cell == lone.value => values += 1,
+            Step::Asked(kind, at) => {
+                let cell = places.all.get(*at).and_then(|place| place.cell);
+                if cell != Some(lone.value) || !kind.is_number() {
+                    return false;
+                }
+                values += 1;
+            }
+            Step::Unasked(_) => {}
+            _ => return false,
+        }
+    }
+    [texts, times, values] == [1, 1, 1]
+}
+
 impl Schema {
     /// Of a record. Nothing: some of these places are not found here.
-    pub fn new(mut whole: Kind, places: &Places) -> Option<Self> {
+    pub fn new(mut whole: Kind, places: &Places, lone: Option<&Lone>) -> Option<Self> {
         let mut items = Vec::new();
         whole.bind(places, 0, &mut items)?;
         matches!(whole, Kind::Record(_)).then_some(())?;
         let mut steps = Vec::new();
         flat(whole, places, Some(0), &mut steps);
-        Some(Schema { steps, items })
+        let is_lone = lone.is_some_and(|lone| is_lone(&steps, places, lone));
+        Some(Schema {
+            steps,
+            items,
+            is_lone,
+        })
+    }
+
+    /// The reading that a message is. Nothing: it is not surely one, or not plain.
+    pub fn lone<'a>(&'a self, message: &'a [u8]) -> Option<Told<'a>> {
+        self.is_lone.then_some(())?;
+        let mut reader = Reader {
+            bytes: message,
+            at: 0,
+        };
+        let (mut meter, mut time, mut value) = (&message[..0], 0, f64::NAN);
+        for step in &self.steps {
+            match step {
+                Step::Text(_) => meter = reader.sized()?,
+                Step::Whole(_) => time = reader.number()?,
+                Step::Double(_) => {
+                    value = f64::from_le_bytes(reader.fixed()?);
+                    value.is_finite().then_some(())?;
+                }
+                Step::Asked(kind, _) => value = reader.entry(kind)?,
+                Step::Unasked(kind) => reader.skip(kind)?,
+            }
+        }
+        let is_plain = (1..=LONGEST_METER).contains(&meter.len())
+            && text::plain_letters(meter) == meter.len()
+            && reader.at == message.len();
+        is_plain.then_some(Told { meter, time, value })
     }
 
     /// What a message holds. Nothing: it is not surely what its schema says.
@@ -205,11 +269,13 @@ impl<'a> Reader<'a> {
         Some(found)
     }
 
+    #[inline]
     fn sized(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.number()?).ok()?;
         self.take(length)
     }
 
+    #[inline]
     fn fixed<const N: usize>(&mut self) -> Option<[u8; N]> {
         self.take(N)?.first_chunk::<N>().copied()
     }

@@ -100,6 +100,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// A number whose sign comes last.
+    #[inline]
     fn number(&mut self) -> Option<i64> {
         let (found, length) = text::sevens(self.bytes.get(self.at..)?, MOST_SEVENS)?;
         self.at += length;

@@ -160,6 +160,29 @@ impl Places {
     }
 }
 
+/// The fields of documents that are one reading of a meter, where nothing stands beside them that
+/// is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Lone {
+    /// Whose it is.
+    pub meter: usize,
+    /// When it was taken.
+    pub time: usize,
+    /// What it says.
+    pub value: usize,
+}
+
+/// What they hold, where that is plain: an id of printable ASCII, and numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    /// Whose it is; neither empty nor too long.
+    pub meter: &'a [u8],
+    /// As it is written.
+    pub time: i64,
+    /// NaN is nothing.
+    pub value: f64,
+}
+
 /// A step by its name, and what that is in a list.
 pub type Way = (String, Option<usize>);
 

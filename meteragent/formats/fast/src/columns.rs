@@ -12,14 +12,26 @@ struct Short([u64; 3]);
 
 impl Short {
     fn of(name: &[u8]) -> Option<Self> {
-        let mut bytes = [0; SHORT + 1];
-        bytes.get_mut(..name.len())?.copy_from_slice(name);
-        if name.len() > SHORT {
-            return None;
+        (name.len() <= SHORT).then_some(())?;
+        let nth = |at: usize| name.get(at..).map_or(0, word);
+        let length = (name.len() as u64) << 56;
+        Some(Short([nth(0), nth(8), nth(16) | length]))
+    }
+}
+
+/// The first eight bytes, or all that there are; never through memory, which would wait for them.
+fn word(bytes: &[u8]) -> u64 {
+    if let Some(eight) = bytes.first_chunk() {
+        return u64::from_le_bytes(*eight);
+    }
+    match (bytes.first_chunk(), bytes.last_chunk()) {
+        (Some(first), Some(last)) => {
+            let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+            u64::from(first) | u64::from(last) << (8 * (bytes.len() - 4))
         }
-        bytes[SHORT] = name.len() as u8;
-        let (words, _) = bytes.as_chunks::<8>();
-        Some(Short([0, 1, 2].map(|nth| u64::from_le_bytes(words[nth]))))
+        _ => bytes
+            .iter()
+            .rfold(0, |word, byte| word << 8 | u64::from(*byte)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Records that are written as a mapping or a schema says.
 
 use crate::avro::Schema;
-use crate::cells::{Cell, Found, Places, Scratch};
+use crate::cells::{Cell, Found, Lone, Places, Scratch, Told};
 use crate::columns::{Columns, Form, Names, Standing};
 use crate::json;
 use crate::mapped::Meaning;
@@ -14,6 +14,7 @@ pub struct Mapped {
     pub places: Places,
     /// What they mean.
     pub meaning: Meaning,
+    lone: Option<Lone>,
     pattern: json::Pattern,
     scratch: Scratch,
 }
@@ -22,6 +23,7 @@ impl Mapped {
     /// With its places.
     pub fn new(places: Places, meaning: Meaning) -> Self {
         Mapped {
+            lone: meaning.lone().filter(|_| places.lists() == 0),
             places,
             meaning,
             pattern: json::Pattern::default(),
@@ -40,6 +42,13 @@ impl Form for Mapped {
     ) -> Option<()> {
         let (runs, values) = (columns.offsets.len(), columns.watts.len());
         (record.len() <= MOST_BYTES).then_some(())?;
+        let told = self
+            .lone
+            .and_then(|lone| self.pattern.lone(&lone, record))
+            .and_then(|told| self.meaning.add_lone(&told, names, columns, at));
+        if told.is_some() {
+            return told;
+        }
         let mut found = Found::new(&mut self.scratch);
         if self
             .pattern
@@ -120,10 +129,45 @@ pub enum Said {
     Mapped(Box<Meaning>),
 }
 
+impl Said {
+    /// The fields of a message that is one reading, where it says no more than that.
+    fn lone(&self) -> Option<Lone> {
+        match self {
+            Said::Canonical => Some(Lone {
+                meter: CANONICAL.iter().position(|name| *name == "meter_id")?,
+                time: CANONICAL.iter().position(|name| *name == "ts")?,
+                value: CANONICAL.iter().position(|name| *name == "value")?,
+            }),
+            Said::Mapped(meaning) => meaning.lone(),
+        }
+    }
+
+    /// The run of a reading. Nothing: it is not surely good.
+    fn add_lone(
+        &self,
+        told: &Told,
+        names: &mut Names,
+        columns: &mut Columns,
+        at: Standing,
+    ) -> Option<()> {
+        match self {
+            Said::Canonical => {
+                let is_good = (0..=LATEST).contains(&told.time) && !told.value.is_nan();
+                is_good.then_some(())?;
+                columns.watts.push(told.value);
+                columns.run(names.number(told.meter), at, 1, told.time, 1);
+                Some(())
+            }
+            Said::Mapped(meaning) => meaning.add_lone(told, names, columns, at),
+        }
+    }
+}
+
 /// Avro behind the ids of schemas.
 pub struct Registered {
     places: Places,
     said: Said,
+    lone: Option<Lone>,
     schemas: Vec<(u32, Schema)>,
     newest: usize,
     scratch: Scratch,
@@ -135,6 +179,7 @@ impl Registered {
     /// That knows no schema yet. Precondition: canonical places are those of `canonical_places`.
     pub fn new(places: Places, said: Said) -> Self {
         Registered {
+            lone: said.lone().filter(|_| places.lists() == 0),
             places,
             said,
             schemas: Vec::new(),
@@ -145,7 +190,7 @@ impl Registered {
 
     /// Know a schema; false if its messages are not read here.
     pub fn learn(&mut self, number: u32, kind: crate::avro::Kind) -> bool {
-        let schema = Schema::new(kind, &self.places);
+        let schema = Schema::new(kind, &self.places, self.lone.as_ref());
         let is_read = schema.is_some();
         self.forget(number);
         self.schemas.extend(schema.map(|schema| (number, schema)));
@@ -183,6 +228,11 @@ impl Form for Registered {
         let known = self.known(u32::from_be_bytes(number))?;
         let (_, schema) = &self.schemas[known];
         (body.len() <= MOST_BYTES).then_some(())?;
+        let told = schema.lone(body);
+        let told = told.and_then(|told| self.said.add_lone(&told, names, columns, at));
+        if told.is_some() {
+            return told;
+        }
         let mut found = Found::new(&mut self.scratch);
         schema.whole(&self.places, body, &mut found)?;
         match &self.said {

@@ -1,7 +1,8 @@
 //! Fields of JSON documents, found by their places.
 
-use crate::cells::{Blank, Cell, Found, Mark, Place, Places};
-use crate::text::{Cursor, plain_letters};
+use crate::cells::{Blank, Cell, Found, Lone, Mark, Place, Places, Told};
+use crate::record::LONGEST_METER;
+use crate::text::Cursor;
 
 /// A document that is all of this.
 ///
@@ -45,22 +46,44 @@ impl Pattern {
             cursor.follows(before)?;
             match blank {
                 Blank::Text(cell) => {
-                    let rest = cursor.rest();
-                    let length = plain_letters(rest);
-                    found.set(*cell, Cell::Text(&rest[..length]));
-                    cursor.pass(length);
+                    found.set(*cell, Cell::Text(cursor.letters()));
                 }
                 Blank::Value(cell) => {
                     let (token, number) = cursor.token()?;
                     found.set(*cell, Cell::Token(token, number));
                 }
                 Blank::Series(at) => series(&mut cursor, places.all.get(*at)?, found)?,
-                Blank::Unasked => cursor.skipped().map(|_| ())?,
+                Blank::Unasked => cursor.passed_by()?,
             }
         }
         cursor.follows(&self.end)?;
         self.misses = 0;
         cursor.is_done().then_some(())
+    }
+
+    /// The reading that a document is, if it fits. Nothing: it does not surely, or is not plain.
+    pub fn lone<'a>(&mut self, lone: &Lone, text: &'a [u8]) -> Option<Told<'a>> {
+        (!self.end.is_empty()).then_some(())?;
+        let (mut meter, mut time, mut value) = (None, None, None);
+        let mut cursor = Cursor::new(text);
+        for (before, blank) in &self.values {
+            cursor.follows(before)?;
+            match blank {
+                Blank::Text(cell) if *cell == lone.meter => meter = Some(cursor.letters()),
+                Blank::Value(cell) if *cell == lone.time => time = Some(cursor.whole()?),
+                Blank::Value(cell) if *cell == lone.value => value = Some(cursor.number()?),
+                Blank::Unasked => cursor.passed_by()?,
+                _ => return None,
+            }
+        }
+        cursor.follows(&self.end)?;
+        self.misses = 0;
+        let meter = meter.filter(|name| (1..=LONGEST_METER).contains(&name.len()))?;
+        cursor.is_done().then_some(Told {
+            meter,
+            time: time?,
+            value: value?,
+        })
     }
 
     /// Make it anew of a document that did not fit, and where its values stand.
@@ -159,7 +182,10 @@ fn value<'a>(
                 }
                 Some(())
             }
-            None => skip(cursor, found),
+            None => {
+                found.mark_odd(); // another document may hold here what is asked for
+                skip(cursor, found)
+            }
         },
     }
 }

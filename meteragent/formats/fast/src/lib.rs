@@ -12,6 +12,7 @@
 //! - `cells`: places in documents that a mapping asks for, and what stands there
 //! - `json`, `avro`, `table`: who finds that
 //! - `mapped`, `form`: what it means
+//! - `quantity`: energy to power
 //! - `admit`: whose records are, and how the clock goes on with them
 //! - `slots`: readings into the slots of open panes
 //! - `python`, `python_form`, `python_slots`: the border
@@ -32,6 +33,7 @@ mod python;
 mod python_form;
 #[cfg(feature = "python")]
 mod python_slots;
+pub mod quantity;
 pub mod record;
 pub mod slots;
 pub mod table;

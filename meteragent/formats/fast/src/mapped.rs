@@ -3,7 +3,7 @@
 //! Values stay in the mapping's unit, and readings begin with their stamps: Python makes watts of
 //! the ones, and takes what was earlier, and local time, from the others.
 
-use crate::cells::{Cell, Found};
+use crate::cells::{Cell, Found, Lone, Told};
 use crate::columns::{Columns, Names, Standing};
 use crate::moment::DAY;
 use crate::record::{LATEST, LONGEST_METER, is_meter};
@@ -59,6 +59,34 @@ pub struct Meaning {
 type Digits = [u8; 20];
 
 impl Meaning {
+    /// The fields of a document that is one reading, where it says no more than that.
+    pub fn lone(&self) -> Option<Lone> {
+        let (&[time], [channel]) = (&self.time[..], &self.channels[..]) else {
+            return None;
+        };
+        let is_lone = channel.name.is_empty() && !channel.is_series;
+        is_lone.then_some(Lone {
+            meter: self.meter?,
+            time,
+            value: channel.cell,
+        })
+    }
+
+    /// The run of a reading. Nothing: its time is not surely one.
+    pub fn add_lone(
+        &self,
+        told: &Told,
+        names: &mut Names,
+        columns: &mut Columns,
+        standing: Standing,
+    ) -> Option<()> {
+        let stamp = self.times.of_whole(told.time)?;
+        columns.watts.push(told.value);
+        let number = names.number(told.meter);
+        columns.run(number, standing, 1, stamp.at, self.interval);
+        Some(())
+    }
+
     /// The runs of a document, or of an entry in it. Nothing: it is not surely good.
     pub fn add(
         &self,

@@ -5,6 +5,7 @@ use crate::columns::{Columns, Form, Names, Standing};
 use crate::form::{Mapped, Registered};
 use crate::python_form::{self, Asked};
 use crate::python_slots::array;
+use crate::quantity::{self, Cut};
 use crate::record::Canonical;
 use crate::table::Table;
 use crate::unpack::Fault;
@@ -206,6 +207,21 @@ fn checksum(raw: PyReadonlyArray1<'_, u8>, at: usize, end: usize) -> PyResult<u3
     Ok(batch::checksum(bytes))
 }
 
+/// The watts of values, and which of them are left; of each cut its parts and its ratio.
+#[pyfunction]
+fn watts<'py>(
+    py: Python<'py>,
+    values: PyReadonlyArray1<'_, f64>,
+    cuts: Vec<(f64, i64, i64)>,
+) -> PyResult<[Bound<'py, PyAny>; 2]> {
+    let cuts = cuts.into_iter();
+    let cuts = cuts.map(|(parts, times, by)| Cut::new(parts, times, by));
+    let cuts = cuts.collect::<Option<Vec<_>>>();
+    let cuts = cuts.ok_or_else(|| PyValueError::new_err("no ratio"))?;
+    let (watts, left) = quantity::watts(values.as_slice()?, &cuts);
+    Ok([array(py, watts), array(py, left)])
+}
+
 #[pymodule]
 fn meteragent_fast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Reader>()?;
@@ -214,5 +230,6 @@ fn meteragent_fast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(crate::python_slots::levels, module)?)?;
     module.add_function(wrap_pyfunction!(crate::python_slots::add, module)?)?;
     module.add_function(wrap_pyfunction!(crate::python_slots::admit, module)?)?;
+    module.add_function(wrap_pyfunction!(watts, module)?)?;
     module.add_function(wrap_pyfunction!(checksum, module)?)
 }

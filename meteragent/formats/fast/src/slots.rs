@@ -61,7 +61,7 @@ impl Grid {
 }
 
 /// Small numbers are divided several times as fast.
-fn quotient(number: u64, divisor: u64) -> u64 {
+pub fn quotient(number: u64, divisor: u64) -> u64 {
     match (u32::try_from(number), u32::try_from(divisor)) {
         (Ok(number), Ok(divisor)) => u64::from(number / divisor),
         _ => number / divisor,

@@ -56,8 +56,12 @@ pub fn plain_letters(text: &[u8]) -> usize {
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
     let words = |text: &[u8]| Some((text.first_chunk().map(word)?, text.last_chunk().map(word)?));
-    match words(one) {
-        Some(ends) if one.len() <= 16 => Some(ends) == words(other),
+    let half = |bytes: &[u8; 4]| u32::from_le_bytes(*bytes);
+    let halves = |text: &[u8]| Some((text.first_chunk().map(half)?, text.last_chunk().map(half)?));
+    match one.len() {
+        0..4 => one.iter().eq(other),
+        4..8 => halves(one) == halves(other),
+        8..=16 => words(one) == words(other),
         _ => one == other,
     }
 }
@@ -69,9 +73,13 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
 pub fn sevens(bytes: &[u8], most: usize) -> Option<(u64, usize)> {
     let first = *bytes.first()?;
     if first < 0x80 {
-        Some((u64::from(first), 1))
-    } else {
-        longer_sevens(bytes, most)
+        return Some((u64::from(first), 1));
+    }
+    match bytes.get(1) {
+        Some(second @ ..0x80) if most > 1 => {
+            Some((u64::from(first & 0x7f) | u64::from(*second) << 7, 2))
+        }
+        _ => longer_sevens(bytes, most),
     }
 }
 
@@ -225,16 +233,34 @@ impl<'a> Cursor<'a> {
         self.peek()
     }
 
-    /// What is not read yet.
+    /// Go on behind the letters that are plain, and answer with them.
     #[inline]
-    pub fn rest(&self) -> &'a [u8] {
-        &self.bytes[self.at..]
+    pub fn letters(&mut self) -> &'a [u8] {
+        let rest = &self.bytes[self.at..];
+        let length = plain_letters(rest);
+        self.at += length;
+        &rest[..length]
     }
 
-    /// Go on by so many letters, which there are.
+    /// Go on behind a whole number of at most 16 digits that is not negative.
     #[inline]
-    pub fn pass(&mut self, letters: usize) {
-        self.at += letters;
+    pub fn whole(&mut self) -> Option<i64> {
+        let (found, rest) = whole(&self.bytes[self.at..])?;
+        self.at = self.bytes.len() - rest.len();
+        Some(found)
+    }
+
+    /// Go on behind a value of any kind; sooner, if it is a plain text.
+    #[inline]
+    pub fn passed_by(&mut self) -> Option<()> {
+        if self.peek() == Some(b'"') {
+            let after = self.at + 1 + plain_letters(&self.bytes[self.at + 1..]);
+            if self.bytes.get(after) == Some(&b'"') {
+                self.at = after + 1;
+                return Some(());
+            }
+        }
+        self.skipped().map(|_| ())
     }
 
     /// Take a letter, if it is the next one.
