@@ -91,7 +91,7 @@ def judged_when_cut(fates: Sequence[Fate], longer: int) -> Judged:
 def test_a_day_that_is_cut_anywhere_keeps_to_what_is_said_and_reaches_it(
     fates: tuple[Fate, ...],
 ) -> None:
-    assert judged_when_cut(fates, longer=0) == (None, {"window"})
+    assert judged_when_cut(fates, longer=0) == (None, frozenset({"window"}))
 
 
 @pytest.mark.slow
@@ -100,7 +100,7 @@ def test_a_day_that_is_cut_anywhere_keeps_to_what_is_said_and_reaches_it(
 def test_a_day_that_is_cut_wherever_it_can_be_does_so_too(
     fates: tuple[Fate, ...], longer: int
 ) -> None:
-    assert judged_when_cut(fates, longer) == (None, {"window"})
+    assert judged_when_cut(fates, longer) == (None, frozenset({"window"}))
 
 
 @pytest.mark.parametrize(("longer", "position"), [(0, 1), (10**12, 0)])

@@ -55,7 +55,7 @@ def drawn_by(decay: Fraction) -> list[int]:
 
 
 @cache
-def added_by(domain: Domain, before: int, now: int) -> Sequence[Fraction]:
+def added_by(domain: Domain, before: int, now: int) -> Sequence[int]:
     """What makes a draw a noisier one."""
     return Refinement(domain, before, now)._thresholds.exact
 
