@@ -143,7 +143,7 @@ class CalendarWindows:
 
     def lasting(self, count: int) -> int:
         """From the start of a window to the end of the last of so many in a row, at most."""
-        return int((self.start(self.every + count) - self._starts).max())
+        return _longest(self, count)
 
     def reach(self, count: int) -> int:
         """Each run of so many windows is over by then, counted from `ahead` of all before it."""
@@ -261,6 +261,13 @@ AnyWindows = Windows | CalendarWindows
 @cache
 def _windows(calendar: Calendar, interval: int, offset: int) -> CalendarWindows:
     return CalendarWindows(calendar.unit, calendar.zone, interval, offset)
+
+
+@cache
+def _longest(windows: CalendarWindows, count: int) -> int:
+    """How long so many windows in a row last at most."""
+    starts = windows._starts  # noqa: SLF001 - of this room
+    return int((windows.start(windows.every + count) - starts).max())
 
 
 @cache

@@ -103,6 +103,23 @@ def test_a_gap_is_no_power_at_all(registers: list[float | None], what: str, caps
     assert ("1 registers without one before" in said) == ("left out" in what)
 
 
+@pytest.mark.parametrize("what", ["rolls over", "is exchanged", "is silent for a day"])
+@pytest.mark.usefixtures("directory")
+def test_what_happens_to_a_register_neither_shifts_nor_splits_a_month(what: str) -> None:
+    """March, in which clocks change, and April: 1,463 hours of 200 W."""
+    months = 'horizon = "32d"\nwindow = "month"\ntimezone = "Europe/London"'
+    config = CONFIG.replace('window = "1h"', months).replace('interval = "15m"', 'interval = "1h"')
+    Path("agent.toml").write_text(config)
+    begin = 99_990 if what == "rolls over" else 10
+    shown: list[float | None] = [round((begin + 0.2 * n) % 100_000, 3) for n in range(31 * 48)]
+    if what == "is exchanged":
+        shown[50:] = shown[:-50]
+    if what == "is silent for a day":
+        shown[50:74] = [None] * 24
+    by_the_hour = [shown[nth // 4] if nth % 4 == 0 else None for nth in range(4 * len(shown))]
+    assert sanitized(lines(by_the_hour)) == [(0, 200.0), (743, 200.0)]
+
+
 @pytest.mark.usefixtures("directory")
 def test_a_run_that_goes_on_counts_from_the_last_register(capsys: Said) -> None:
     """

@@ -236,9 +236,9 @@ def test_layers_are_lists_of_all_homes_together(
 ) -> None:
     (directory / "agent.toml").write_text(LAYERED)
     assert main(KEPT) == Exit.OK
-    found, schema = released(), release_schema()
+    found, schema = released(), jsonschema.Draft202012Validator(release_schema())
     for one in found:
-        jsonschema.validate(one, schema)
+        schema.validate(one)
         assert len(one["values"]["layers(6kW)"]) == len(one["unbiased"]["layers(6kW)"]) == 4
         assert one["epsilon"]["layers(6kW)"] == one["epsilon"]["avg"]
     assert main([*ARGUMENTS, "--format", "csv"]) == Exit.OK

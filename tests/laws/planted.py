@@ -14,13 +14,17 @@ import numpy as np
 import pytest
 
 from meteragent import TruncatedGeometric
+from meteragent.config import windows
+from meteragent.config.zones import zone
 from meteragent.explain.guarantee import Guarantee
 from meteragent.formats.encoder import Encoder
 from meteragent.kafka.unpack import Unpacker
 from meteragent.privacy.agreement import Agreement
+from meteragent.privacy.calendar import CalendarWindows
 from meteragent.privacy.entropy import Entropy
 from meteragent.privacy.policy import Policy
 from meteragent.privacy.query import NAMED, READINGS, Query
+from meteragent.privacy.zone import Zone
 from meteragent.stream import branch as branches
 from meteragent.stream import folds
 from meteragent.stream.branch import Branch
@@ -28,8 +32,10 @@ from meteragent.stream.cohort import Cohort
 from meteragent.stream.pipeline import Pipeline
 from meteragent.stream.readings import Reason, Reject
 from meteragent.watch import decided as decided_windows
+from tests.given import DAY
 from tests.laws import whole_records
 from tests.laws.test_queries import mean_half_even
+from tests.laws.whole_records import BEGIN
 
 if TYPE_CHECKING:
     from meteragent.privacy.arrays import Integers, Mask
@@ -140,6 +146,27 @@ def counts_readings(patch: pytest.MonkeyPatch) -> None:
         return [d + b"%d" % n for d, n in zip(true(encoder, releases), counts, strict=True)]
 
     patch.setattr(Encoder, "encode", encode)
+
+
+# In which windows there are, and in what is kept of them.
+
+
+def counts_days_of_24_hours(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(CalendarWindows, "touching_in_line", lambda _, length: -(-length // DAY))
+
+
+def forgets_the_winter(patch: pytest.MonkeyPatch) -> None:
+    """From the first summer after `BEGIN` on."""
+
+    def summer(name: str) -> Zone:
+        its = zone(name)
+        return Zone(name, tuple(one for one in its.offsets if one[0] < BEGIN + 300 * DAY))
+
+    patch.setattr(windows, "zone", summer)
+
+
+def forgets_what_was_folded(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(folds.Folds, "take_over", lambda *_: None)
 
 
 # In what stands around it.

@@ -98,9 +98,13 @@ class Rule:
             starts |= {*range(newest, time - self.size, -self.distance)}
         return len(starts)
 
-    def is_in_line(self, begin: int, length: int) -> bool:
-        """Whether a stretch starts or ends with a window."""
-        return not begin % self.distance or not (begin + length - self.size) % self.distance
+    def in_line(self, first: int, last: int) -> set[int]:
+        """When the horizons begin that hold both times, and start or end with a window."""
+        return {
+            begin
+            for begin in range(last - self.horizon + 1, first + 1)
+            if not begin % self.distance or not (begin + self.horizon - self.size) % self.distance
+        }
 
 
 def losses(count: int) -> str:
@@ -147,10 +151,7 @@ class Apart:
             return len(self.rules) == 1 == self.rules[0].touched(self.times)
         if stretch == "any_horizon":
             return last - first < horizon
-        return any(
-            all(rule.is_in_line(begin, horizon) for rule in self.rules)
-            for begin in range(last - horizon + 1, first + 1)
-        )
+        return bool(set.intersection(*(rule.in_line(first, last) for rule in self.rules)))
 
 
 def apart(rules: Sequence[Rule], story: Story, one: World, other: World) -> Apart | None:

@@ -239,7 +239,7 @@ class CalendarAccounts(Accounts):
 TestCalendarAccounts = CalendarAccounts.TestCase
 TestCalendarAccounts.settings = settings(max_examples=60, deadline=None)
 TestAccounts = Accounts.TestCase
-TestAccounts.settings = settings(max_examples=max(150, settings().max_examples))
+TestAccounts.settings = settings(max_examples=max(60, settings().max_examples - 40))
 
 
 @st.composite

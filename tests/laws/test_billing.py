@@ -18,6 +18,7 @@ from meteragent import Domain
 from meteragent.config.zones import zone
 from meteragent.errors import InvalidSetting
 from meteragent.explain.bills import bill
+from meteragent.privacy import native
 from meteragent.privacy.calendar import Calendar
 from meteragent.privacy.question import question
 from meteragent.stream.pipeline import START, Assigned, Pipeline
@@ -68,11 +69,15 @@ def of_register(name: str, times: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def released(
-    rules: Policy, records: Sequence[Record]
+    rules: Policy, records: Sequence[Record], *, counts: bool = False
 ) -> dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """By meter: when windows that were released begin, and unbiased[window, query]."""
     pipeline = Pipeline(
-        [Assigned("", "all", rules)], KEY, max_skew=400 * DAY, max_meters=HOMES, start=START
+        [Assigned("", "all", rules, counts=counts)],
+        KEY,
+        max_skew=400 * DAY,
+        max_meters=HOMES,
+        start=START,
     )
     found: dict[str, list[tuple[int, NDArray[np.float64]]]] = {}
     last = max(record.start + len(record.watts) * record.spacing for record in records)
@@ -171,3 +176,26 @@ def test_a_new_meter_or_a_missing_day_neither_shifts_nor_splits_a_window() -> No
     assert len(starts) == 12
     assert unbiased[:, 1:] == pytest.approx(np.tile([900.0, 900, 300], (12, 1)), abs=20)
     assert unbiased[:, 0] == pytest.approx(steady[1][:, 0], abs=25)
+
+
+@pytest.mark.parametrize("wheel", [native.wheel, None], ids=["as installed", "in Python alone"])
+def test_a_register_that_rolls_over_neither_shifts_nor_splits_a_window(
+    wheel: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It shows 100,000 kWh as none: one hour of the year is not known, and no other is touched."""
+    monkeypatch.setattr(native, "wheel", wheel)
+    rules, watts = monthly(radius=1), lived(1)
+    steady = released(rules, as_days("m", YEAR, watts))["m"]
+    shown = (98_000_000 + np.cumsum([0, *watts])) % 100_000_000
+    [rolls] = np.flatnonzero(np.diff(shown) < 0)
+    times = np.array([YEAR[0] - HOUR, *YEAR])
+    starts, unbiased = released(rules, as_days("m", times, shown), counts=True)["m"]
+    assert starts.tolist() == steady[0].tolist()
+    [month] = np.flatnonzero((unbiased != steady[1]).any(axis=1))
+    assert starts[month] <= YEAR[rolls] < starts[month + 1]
+    assert unbiased[month] == pytest.approx(steady[1][month], abs=10)
+    year = bill(unbiased[:, 0], rules, rules.questions[0], SHARE, starts)
+    one_hour = abs(watts[rolls] - watts.mean()) / 1000
+    rounding = 0.05 * len(YEAR) / 1000
+    assert year.windows == 12
+    assert year.low - one_hour - rounding <= watts.sum() / 1000 <= year.high + one_hour + rounding

@@ -207,7 +207,7 @@ class Both:
         self.folds.take_over(ROWS[known], until[known], state[known])
 
 
-@settings(max_examples=max(150, settings().max_examples))
+@settings(max_examples=max(60, settings().max_examples - 40))
 @given(policies(), st.lists(st.integers(0, 60), max_size=6), st.data())
 def test_folds_answer_like_whole_windows(
     rules: Policy, cuts: list[int], data: st.DataObject
@@ -234,7 +234,7 @@ def test_so_do_parts_of_several_panes_where_presence_is_private(
     keep_step(Both(rules), cut(data.draw(timelines(rules.interval)), cuts), data, SECOND)
 
 
-@settings(max_examples=max(100, settings().max_examples))
+@settings(max_examples=max(40, settings().max_examples - 60))
 @given(
     calendar_policies(),
     st.lists(st.integers(0, 60), max_size=6),

@@ -22,8 +22,8 @@ from meteragent.stream.records import Records
 from tests.given import SECOND, policy
 from tests.twins.panes import Panes
 
-MANY = settings(max_examples=max(50, 2 * settings().max_examples - 150))
-"""Timelines: fifty in every run, and nearly four thousand in the slow one."""
+MANY = settings(max_examples=max(25, 2 * settings().max_examples - 200))
+"""Timelines: twenty-five in every run, and nearly four thousand in the slow one."""
 FINER = st.sampled_from([None, "0.5"])
 """Answers on the grid of readings; or on a finer one, for which slots hold steps."""
 STRIDES = st.sampled_from([1, 50, STRIDE_SLOTS])

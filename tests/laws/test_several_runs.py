@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.given import SECOND, Record, readings
@@ -16,6 +16,7 @@ from tests.laws.test_pipeline import MUCH, Published, at_once, logs, pipeline
 if TYPE_CHECKING:
     from meteragent.stream.readings import Readings
 
+SOME = settings(max_examples=max(40, settings().max_examples - 60))
 SHARED = st.lists(st.booleans(), min_size=50, max_size=50)
 """Whether each run stands in the record of the one before it."""
 
@@ -42,6 +43,7 @@ def in_batches(log: list[Record], offsets: list[int], cuts: list[int]) -> Publis
     return published
 
 
+@SOME
 @given(logs(), SHARED, st.lists(st.integers(1, 50), max_size=5), MUCH)
 def test_any_batching_of_records_of_several_runs_gives_the_same_releases(
     log: list[Record], shared: list[bool], cuts: list[int], much: int
@@ -56,6 +58,7 @@ def test_any_batching_of_records_of_several_runs_gives_the_same_releases(
     assert published.position == expected.position
 
 
+@SOME
 @given(logs(), SHARED, MUCH)
 def test_runs_of_one_record_are_released_as_runs_of_several(
     log: list[Record], shared: list[bool], much: int

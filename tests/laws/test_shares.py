@@ -117,7 +117,7 @@ class Shares(RuleBasedStateMachine):
 
 
 TestShares = Shares.TestCase
-TestShares.settings = settings(max_examples=max(150, settings().max_examples))
+TestShares.settings = settings(max_examples=max(60, settings().max_examples - 40))
 
 
 @given(shares=all_shares(), data=st.data())

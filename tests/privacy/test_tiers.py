@@ -26,6 +26,8 @@ from tests.laws.test_small_groups import policy as group
 from tests.twins import keyed, noise
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from meteragent.privacy.policy import Policy
 
 MILLI = NANO // 1000
@@ -50,6 +52,12 @@ def drawn_by(decay: Fraction) -> list[int]:
     whole = noise.whole_thresholds(4000, decay)
     ones = whole.index(next(t for t in whole if t > 1)) - 1
     return whole[ones : len(whole) - ones]
+
+
+@cache
+def added_by(domain: Domain, before: int, now: int) -> Sequence[int]:
+    """What makes a draw a noisier one."""
+    return Refinement(domain, before, now)._thresholds.exact
 
 
 def released(
@@ -104,7 +112,7 @@ def test_copies_are_those_of_the_slow_twin(rows: list[list[int]]) -> None:
             words = keyed.words(KEY.secret, copy.digest, *named, kind=b"t")
             now = copy.questions[0].nano
             for output, its_words in enumerate(keyed.rows_of_words(words, 2, 5)):
-                more = Refinement(its.domain, losses[output], now)._thresholds.exact
+                more = added_by(its.domain, losses[output], now)
                 drawn[output] += noise.noise(more, its_words)
             losses = [now, now]
             assert values[nth] == [10 * min(max(level, 0), 20) for level in drawn]
