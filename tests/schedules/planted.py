@@ -14,6 +14,7 @@ from aiokafka.structs import OffsetAndMetadata
 
 from meteragent.config.kafka import Kafka
 from meteragent.kafka import outbox, ownership, restore, worker
+from meteragent.kafka.ahead import Ahead
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.clock import BrokersClock, LastFetch
 from meteragent.kafka.handover import Shared
@@ -211,6 +212,11 @@ def takes_what_is_left() -> AbstractContextManager[object]:
     return patch.object(ownership, "refuse_lost", lambda *_: None)
 
 
+def forgets_what_waits() -> AbstractContextManager[object]:
+    """Time passes over records that another thread is at work on."""
+    return patch.object(Ahead, "holds", lambda *_: False)
+
+
 class Planted(NamedTuple):
     """A bug, and what is to be seen of it within so many seeds.
 
@@ -248,4 +254,5 @@ BUGS = (
     Planted(ticks_at_once, 1000, "a second draw", "late", seen=292),
     Planted(ticks_by_its_own_clock, 200, "lost"),
     Planted(believes_late_answers, 600, "lost", seen=213),
+    Planted(forgets_what_waits, 200, "lost"),
 )
