@@ -217,6 +217,11 @@ def forgets_what_waits() -> AbstractContextManager[object]:
     return patch.object(Ahead, "holds", lambda *_: False)
 
 
+def keeps_what_is_outdated() -> AbstractContextManager[object]:
+    """What was polled before a seek is refused, with another seek, and so is what follows."""
+    return patch.object(Ahead, "drop", lambda *_: None)
+
+
 class Planted(NamedTuple):
     """A bug, and what is to be seen of it within so many seeds.
 
@@ -229,6 +234,8 @@ class Planted(NamedTuple):
     symptom: str
     kind: Kind = "punctual"
     seen: int = 0
+    of_the_wheel: bool = False
+    """Whether it cannot be seen where Python alone reads records."""
 
     @property
     def tried(self) -> list[int]:
@@ -251,8 +258,9 @@ BUGS = (
     Planted(forgets_generations, 50, "an older configuration", "update"),
     Planted(comes_back, 150, "an older configuration", "update", seen=25),
     Planted(takes_what_is_left, 50, "Stalled", "loss"),
-    Planted(ticks_at_once, 1000, "a second draw", "late", seen=292),
+    Planted(ticks_at_once, 1000, "a second draw", "late", seen=299),
     Planted(ticks_by_its_own_clock, 200, "lost"),
     Planted(believes_late_answers, 600, "lost", seen=213),
-    Planted(forgets_what_waits, 200, "lost"),
+    Planted(forgets_what_waits, 200, "lost", seen=14, of_the_wheel=True),
+    Planted(keeps_what_is_outdated, 20, "lost", of_the_wheel=True),
 )
