@@ -61,7 +61,7 @@ Raw = bytes | memoryview
 """What was received, wherever it stays."""
 
 
-class Found(NamedTuple):
+class Findings(NamedTuple):
     """What the wheel has found in batches or lines."""
 
     columns: list[Integers]
@@ -93,7 +93,7 @@ class FastReader:
 
     def asking(
         self, raw: Raw, spans: Iterable[tuple[int, int]], first: int, until: int
-    ) -> Callable[[], Found | None]:
+    ) -> Callable[[], Findings | None]:
         """What finds that out: another thread may do it, and does so beside Python's work.
 
         What it answers is for `told`. Precondition: what was asked before has been done.
@@ -103,16 +103,16 @@ class FastReader:
 
     def _find(
         self, raw: NDArray[np.uint8], spans: list[tuple[int, int]], first: int, until: int
-    ) -> Found | None:
+    ) -> Findings | None:
         found = self._native.batches(raw, spans, first, until, MOST_UNPACKED)
         return None if found is None else self._named(found)
 
-    def _named(self, found: Any) -> Found:  # noqa: ANN401 - see the wheel's stub
+    def _named(self, found: Any) -> Findings:  # noqa: ANN401 - see the wheel's stub
         columns, watts, odd, new = found
         self._names += new
-        return Found(columns, watts, odd, self._names)
+        return Findings(columns, watts, odd, self._names)
 
-    def told(self, found: Found | None) -> Readings | None:
+    def told(self, found: Findings | None) -> Readings | None:
         """The records that were found; of what is odd, as the judge says."""
         return None if found is None else self._readings(found, None)
 
@@ -127,7 +127,7 @@ class FastReader:
             self._native.forget_names()
             self._names = []
 
-    def _readings(self, found: Found, after: int | None) -> Readings:
+    def _readings(self, found: Findings, after: int | None) -> Readings:
         columns, watts, odd, names = found
         numbers, offsets, timestamps, counts, starts, intervals, local = columns
         if after is None:
@@ -163,7 +163,7 @@ class FastRegistered(FastReader):
 
     def asking(
         self, raw: Raw, spans: Iterable[tuple[int, int]], first: int, until: int
-    ) -> Callable[[], Found | None]:
+    ) -> Callable[[], Findings | None]:
         """As above; nothing is found while there is no schema that the wheel reads by."""
         if self._told != self._decoder.told:
             self._learn(self._decoder.told)
