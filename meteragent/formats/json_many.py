@@ -165,9 +165,9 @@ def _certified(text: bytes, count: int) -> Runs | None:
 def _are_in_range(columns: _Packed) -> bool:
     last, most = max(columns.starts), 1
     if columns.counts:
-        most = max(columns.counts)
-        last += (most - 1) * max(columns.intervals)
-        if min(columns.intervals) < 1 or not all(columns.counts):
+        most, longest = max(columns.counts), max(columns.intervals)
+        last += (most - 1) * longest
+        if min(columns.intervals) < 1 or longest > LATEST or not all(columns.counts):
             return False
     return min(columns.starts) >= 0 and last <= LATEST and most <= MOST_VALUES
 

@@ -13,6 +13,7 @@ asked, registry, apicurio    a schema registry, by either of two interfaces
 schemas, subjects    what it tells is waited for, and it is told what releases are
 portions    how much goes into one transaction
 intake      the pipeline of a partition, and what it has made
+ahead       what was polled is decoded by a thread, while what came before is worked on
 outbox      records of a transaction, in batches
 owner       what a ledger says of who writes it, and a position of its ledger
 ownership   whether a ledger is ours to go on with: the rules

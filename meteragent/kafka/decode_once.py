@@ -90,6 +90,9 @@ class SharedReader:
         self._partition = partition
         partition.readers.add(self)
 
+    def ahead(self, fetched: Fetched) -> None:
+        """Who comes to it first decodes it, and nobody knows yet who that is."""
+
     def columns(self, fetched: Fetched) -> Readings | None:
         """What the records hold that are wanted of these; nothing if none is."""
         return self._partition.columns(fetched)

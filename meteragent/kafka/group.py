@@ -9,6 +9,7 @@ from meteragent.config import Config
 from meteragent.errors import PartitionsChanged
 from meteragent.formats.forms import ReleaseEncoder
 from meteragent.kafka import ownership
+from meteragent.kafka.ahead import Ahead, Polled
 from meteragent.kafka.assignor import SteadyAssignor
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.clock import BrokersClock
@@ -90,6 +91,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         self.liveness = Liveness(self._consumer, clients, clock)
         self.clock = BrokersClock(config, tell, clients, clock, wall)
         self._beside: list[asyncio.Task[None]] = []
+        self._ahead = Ahead()
 
     def stop(self) -> None:
         """Drain, and leave the group."""
@@ -136,6 +138,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         self._consumer.subscribe([self._config.kafka.input], listener=self)
 
     async def _close(self) -> None:
+        self._ahead.close()
         close = self._clients.close
         await asyncio.gather(close(self._consumer), close(self._admin))
         closing = frozenset(self._beside).union(*(worker.closing for worker in self._leaving))
@@ -224,13 +227,21 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         wait = min(POLL_MS, max(1, self._config.agent.commit_interval // 4))
         while not self._ending.is_set():
             sought = {source: worker.sought for source, worker in self.workers.items()}
-            polling = self._consumer.getbatches(timeout_ms=wait, max_records=most)
+            waits = 0 if self._ahead else wait
+            polling = self._consumer.getbatches(timeout_ms=waits, max_records=most)
             found = await unless(self._ending, polling)
             if found is None:  # what it may have read is gone, and no tick must pass over it
                 return
-            for source, fetched in found.items():
-                if source in self.workers:
-                    await self.workers[source].take(fetched, sought.get(source))
+            polled = [
+                Polled(source, fetched, sought.get(source), self.workers[source].intake)
+                for source, fetched in found.items()
+                if source in self.workers
+            ]
+            for source, fetched, since, _ in await self._ahead.turn(polled):
+                if (worker := self.workers.get(source)) is not None:
+                    await worker.take(fetched, since)
+                    if worker.sought is not since:
+                        self._ahead.drop(source)
             await self._look_after()
             self.polled = self._now()
 
@@ -267,7 +278,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         what is left to read.
         """
         consumer, source = self._consumer, worker.source
-        if not worker.runs or source not in consumer.assignment():
+        if not worker.runs or source not in consumer.assignment() or self._ahead.holds(source):
             return None
         worker.fetch.look(consumer.last_poll_timestamp(source), self._now())
         end, asked_after = consumer.highwater(source), worker.fetch.asked_after

@@ -76,6 +76,10 @@ class Intake:
         self._forgotten = True
         self._outbox = Outbox()
 
+    def ahead(self, fetched: Fetched) -> Callable[[], object] | None:
+        """What another thread may do of `take` before; nothing, if that is not worth it."""
+        return self._unpacker.ahead(fetched)
+
     async def take(self, fetched: Fetched) -> None:
         """Feed records. An exception leaves the state in pieces: it must be forgotten.
 

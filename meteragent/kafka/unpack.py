@@ -12,6 +12,9 @@ from meteragent.formats.mapping import Mapping
 from meteragent.kafka.walk import MAGIC, Fetched, batch, magic
 from meteragent.stream.readings import Readings
 
+LEAST_AHEAD = 2**16
+"""Bytes that another thread is asked for: to ask it costs as much as some hundred records."""
+
 ToldBy = Callable[[bytes | None, Headers], bytes | None]
 
 
@@ -24,6 +27,16 @@ class Unpacker:
         self._told_by = told_by
         self._fast = fast.reader_for(decoder)
 
+    def ahead(self, fetched: Fetched) -> Callable[[], Any] | None:
+        """What another thread may find in these meanwhile; nothing, if that is not worth it.
+
+        Precondition: what was asked for before has been found.
+        """
+        octets = sum(end - at for at, end in fetched.spans)
+        if self._fast is None or octets < LEAST_AHEAD or not _are_new(fetched):
+            return None
+        return self._fast.asking(fetched.raw, fetched.spans, fetched.first, fetched.until)
+
     def columns(self, fetched: Fetched) -> Readings | None:
         """What the records hold that are wanted of these; nothing if none is."""
         readings = self._fast_columns(self._fast, fetched) if self._fast else None
@@ -35,9 +48,11 @@ class Unpacker:
 
     def _fast_columns(self, reader: fast.FastReader, fetched: Fetched) -> Readings | None:
         """The same, or nothing because not all is plain."""
-        if any(magic(fetched.raw, at) != MAGIC for at, _ in fetched.spans):
+        if not _are_new(fetched):
             return None
         try:
+            if fetched.found is not None:
+                return reader.told(fetched.found())
             return reader.batches(fetched.raw, fetched.spans, fetched.first, fetched.until)
         except OverflowError:
             problem = f"holds more than {fast.MOST_UNPACKED} bytes"
@@ -57,6 +72,11 @@ class Unpacker:
     def _message(self, record: Any) -> bytes | None:  # noqa: ANN401 - aiokafka's own
         value: bytes | None = record.value
         return value if self._told_by is None else self._told_by(value, record.headers)
+
+
+def _are_new(fetched: Fetched) -> bool:
+    """Whether all are batches, and none is what there was before them."""
+    return all(magic(fetched.raw, at) == MAGIC for at, _ in fetched.spans)
 
 
 def unpacker_for(mapping: Mapping, decoder: MessageDecoder) -> Unpacker:

@@ -5,7 +5,7 @@ aiokafka does it. What their records hold is `unpack`'s business, once it is sur
 wanted.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from struct import Struct
 from typing import Any, NamedTuple
@@ -43,6 +43,8 @@ class Fetched:
     """What comes before is not wanted; a batch may begin earlier."""
     until: int = EVERYTHING
     """Nor is this record, or what comes after it."""
+    found: Callable[[], Any] | None = None
+    """What another thread has found in these, where one was asked."""
 
 
 class _Head(NamedTuple):

@@ -4,7 +4,7 @@ Everything else is the same for all: the life of a partition, its transactions, 
 who owns that, the clock, the consumer group.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from meteragent.config import Config
@@ -28,6 +28,9 @@ from meteragent.stream.total_pipeline import Partials, TotalPipeline
 
 class Unpacks(Protocol):
     """Reads what a pipeline is fed."""
+
+    def ahead(self, fetched: Fetched) -> Callable[[], Any] | None:
+        """What another thread may find in these meanwhile; nothing, if that is not worth it."""
 
     def columns(self, fetched: Fetched) -> Any:  # noqa: ANN401 - what its pipeline takes
         """What the records hold that are wanted of these; nothing if none is."""
@@ -159,6 +162,9 @@ def kind_of(
 
 class PartialUnpacker:
     """Reads batches of what partitions tell."""
+
+    def ahead(self, fetched: Fetched) -> None:
+        """There is little of it."""
 
     def columns(self, fetched: Fetched) -> Partials | None:
         """The records that are wanted of these; nothing if none is."""

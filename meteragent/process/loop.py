@@ -1,6 +1,7 @@
 """The event loop that the agent runs on, uvloop where it is installed, and its clocks."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from ctypes import CDLL
 from importlib.util import find_spec
@@ -14,6 +15,9 @@ SPARE_BYTES = 64 * 2**20
 """So much is kept for later of what was freed."""
 MAPPED_BYTES = 16 * 2**20
 """What is larger goes back at once."""
+SWITCH_SECONDS = 1e-4
+"""So long one thread keeps Python's lock from another: as long as it takes to decode some hundred
+records. Python's own five milliseconds are longer than what threads are asked for takes."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 
 Clock = Callable[[], float]
@@ -38,6 +42,7 @@ async def within(milliseconds: int, work: Work) -> None:
 def run_until_done(work: Coroutine[object, object, T]) -> T:
     """What comes of it; what libraries leave behind in the loop is told by its type alone."""
     keep_memory()
+    sys.setswitchinterval(SWITCH_SECONDS)
     with asyncio.Runner(loop_factory=_factory()) as runner:
         return runner.run(work)
 

@@ -43,6 +43,8 @@ class Peer:
     """We are to be so many times as fast per second of the processor."""
     share: int = 1
     """It gets one meter in so many, as it would take too long over all of them."""
+    partitions: int = 0
+    """It gets a topic of so many; 0 is as many as everybody."""
     source: str = ""
     """Of one that is written in C; it wants librdkafka and its headers."""
     project: str = "streams"
@@ -175,10 +177,12 @@ PEERS = (
     Peer(
         "Pathway",
         "free edition, 1 worker, windows told once, no persistence, commit 500 ms, linger 100 ms; "
-        "one clock for all partitions, so what one has behind another is left out: see --prove",
+        "1 partition, as it has one clock for all, and leaves out what one has behind another",
         ("pathway==0.33.0",),
         _python("pathway_mean.py"),
         10,
+        share=10,
+        partitions=1,
         keeps="nothing, not even its position",
     ),
 )

@@ -26,7 +26,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from meteragent.privacy import native
 from simulations.drain import Drained, Task, middle, run
@@ -40,7 +40,7 @@ from simulations.processes import module, started
 from simulations.setting import INTERVAL, WINDOW, prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 BEGIN = 1_763_424_000_000 // WINDOW * WINDOW
 PARTITIONS = 4
@@ -56,6 +56,23 @@ TROUBLE = Trouble(bad=0, late=0)
 """Jitter, gaps, duplicates and disorder; what only some of them would reject is left out."""
 
 
+class Kind(NamedTuple):
+    """What a topic holds."""
+
+    block: int
+    share: int = 1
+    """One meter in so many is in it."""
+    partitions: int = PARTITIONS
+
+    @property
+    def topic(self) -> str:
+        """Its name."""
+        return f"{'blocks' if self.block > 1 else 'readings'}-{self.share}-{self.partitions}"
+
+
+READINGS, BLOCKS = Kind(1), Kind(BLOCK)
+
+
 @dataclass
 class Field:
     """One run: the broker, the topics, and where things are kept."""
@@ -68,61 +85,66 @@ class Field:
     compression: str | None = None
     rates: dict[str, list[Drained]] = field(default_factory=dict)
 
-    def fleet(self, block: int, share: int = 1) -> Fleet:
+    def fleet(self, kind: Kind) -> Fleet:
         """Readings, or blocks of them: there are more, or they would be drained in a moment."""
-        waves = self.waves * (MORE_BLOCKS if block > 1 else 1)
+        waves = self.waves * (MORE_BLOCKS if kind.block > 1 else 1)
         return Fleet(
-            self.meters // share,
+            self.meters // kind.share,
             waves * SLOTS,
             BEGIN,
-            block=block,
-            partitions=PARTITIONS,
+            block=kind.block,
+            partitions=kind.partitions,
             trouble=TROUBLE,
         )
 
-    def task(self, block: int, share: int = 1) -> Task:
+    def task(self, kind: Kind) -> Task:
         """What is to be drained."""
-        fleet = self.fleet(block, share)
+        fleet, partitions = self.fleet(kind), kind.partitions
         readings = fleet.meters * SLOTS * (1 - TROUBLE.gap) * (1 + TROUBLE.twice)
         waves = fleet.steps // SLOTS
-        topic = f"{'blocks' if block > 1 else 'readings'}-{share}"
-        return Task(self.broker, topic, PARTITIONS, fleet.meters, readings, waves, self.seconds)
+        name, meters = kind.topic, fleet.meters
+        return Task(self.broker, name, partitions, meters, readings, waves, self.seconds)
 
 
-def fill_topics(field: Field, kinds: Sequence[tuple[int, int]]) -> None:
-    """A topic for each (block, share), with progress."""
-    for block, share in kinds:
-        topic, fleet = field.task(block, share).topic, field.fleet(block, share)
+def fill_topics(field: Field, kinds: Iterable[Kind]) -> None:
+    """A topic for each, with progress."""
+    for kind in kinds:
+        topic, fleet = kind.topic, field.fleet(kind)
 
-        async def make(topic: str = topic, fleet: Fleet = fleet) -> int:
-            await make_topic(field.broker.bootstrap, topic, PARTITIONS)
-            pressed = field.compression
-            return await fill(field.broker.bootstrap, topic, fleet, show=shown, compression=pressed)
+        async def make(kind: Kind = kind, fleet: Fleet = fleet) -> int:
+            bootstrap, pressed = field.broker.bootstrap, field.compression
+            await make_topic(bootstrap, kind.topic, kind.partitions)
+            return await fill(bootstrap, kind.topic, fleet, show=shown, compression=pressed)
 
         records = asyncio.run(make())
         print(f"\r{topic}: {records:,} records of {fleet.meters:,} meters", flush=True)
 
 
-def bare(field: Field, block: int, how: str) -> Drained:
+def bare(field: Field, kind: Kind, how: str) -> Drained:
     """The limit."""
     command = module(
         "simulations.peers.apps.bare",
-        *(field.broker.bootstrap, field.task(block).topic, str(PARTITIONS), how),
+        *(field.broker.bootstrap, kind.topic, str(PARTITIONS), how),
     )
     done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
     records, seconds, processor = map(float, done.stdout.split())
-    return Drained(records * block, seconds, processor, 0.0, 0.0, 0)
+    return Drained(records * kind.block, seconds, processor, 0.0, 0.0, 0)
 
 
-def ours(field: Field, block: int, one: them.Ours) -> Drained:
+def ours(field: Field, kind: Kind, one: them.Ours) -> Drained:
     """The agent."""
-    task = field.task(block)
+    task = field.task(kind)
     made = prepare(field.broker.bootstrap, task.topic, PARTITIONS, field.home, one.setting)
     file, output = asyncio.run(made)
     if one.checkout is not None:
         file.write_text(them.as_known_to(one.checkout, file.read_text()))
     with started(one.command(file), field.home / "ours.log") as process:
         return run(task, output, [process.pid])
+
+
+def kind_for(one: them.Peer) -> Kind:
+    """What one of the others is given."""
+    return Kind(1, one.share, one.partitions or PARTITIONS)
 
 
 def peer(
@@ -136,8 +158,8 @@ def peer(
     told(name)
     state = field.home / name
     state.mkdir()
-    asyncio.run(make_topic(field.broker.bootstrap, name, PARTITIONS))
-    task = field.task(1, one.share)
+    task = field.task(kind_for(one))
+    asyncio.run(make_topic(field.broker.bootstrap, name, task.partitions))
     job = them.Job(field.broker.bootstrap, task.topic, name, f"{name}-app", state)
     log = field.home / f"{one.name}.log"
     with started(one.command(home, job), log, {"PYTHONWARNINGS": "ignore"}) as process:
@@ -147,9 +169,10 @@ def peer(
 def prove(field: Field, one: them.Peer, home: Path) -> bool:
     """Whether a peer's means are those of what was sent, each told once; a line that says it."""
     topics: list[str] = []
+    kind = kind_for(one)
     peer(field, one, home, told=topics.append)
-    found = asyncio.run(answers.told(field.broker.bootstrap, topics[0], PARTITIONS))
-    judged = answers.judge(field.fleet(1, one.share), found)
+    found = asyncio.run(answers.told(field.broker.bootstrap, topics[0], kind.partitions))
+    judged = answers.judge(field.fleet(kind), found)
     said = f"{judged.right:,} right, {judged.wrong:,} wrong, {judged.skipped:,} skipped"
     said += f" of {judged.expected:,}"
     print(f"{one.name:<26}{said}{'' if judged.good else '  WRONG'}", flush=True)
@@ -161,17 +184,17 @@ def compete(
 ) -> None:
     """Everybody once in every round, and a row for each as it is done."""
     runs: dict[str, Callable[[], Drained]] = {
-        "bare, pydantic": lambda: bare(field, 1, "each"),
-        "bare, our decoder": lambda: bare(field, 1, "joined"),
-        **{one.name: (lambda one=one: ours(field, 1, one)) for one in them.OURS},  # type: ignore[misc]
-        "bare blocks": lambda: bare(field, BLOCK, "each"),
-        "bare blocks, our decoder": lambda: bare(field, BLOCK, "joined"),
-        "blocks": lambda: ours(field, BLOCK, them.AGENT),
+        "bare, pydantic": lambda: bare(field, READINGS, "each"),
+        "bare, our decoder": lambda: bare(field, READINGS, "joined"),
+        **{one.name: (lambda one=one: ours(field, READINGS, one)) for one in them.OURS},  # type: ignore[misc]
+        "bare blocks": lambda: bare(field, BLOCKS, "each"),
+        "bare blocks, our decoder": lambda: bare(field, BLOCKS, "joined"),
+        "blocks": lambda: ours(field, BLOCKS, them.AGENT),
     }
     if beside is not None:
         older = them.older(beside)
-        runs[older.name] = lambda: ours(field, 1, older)
-        runs[f"blocks, {older.name}"] = lambda: ours(field, BLOCK, older)
+        runs[older.name] = lambda: ours(field, READINGS, older)
+        runs[f"blocks, {older.name}"] = lambda: ours(field, BLOCKS, older)
     if only != "ours":
         for one in them.PEERS:
             if names and one.name not in names:
@@ -231,9 +254,8 @@ def main(arguments: list[str] | None = None) -> int:
             broker, Path(home), given.meters, given.waves, given.seconds, given.compression
         )
         some = [p for p in them.PEERS if given.only == "all" and _is_named(p.name, given.names)]
-        shares = {1, *(one.share for one in some)}
-        blocks = [] if given.prove else [(BLOCK, 1)]
-        fill_topics(field, [(1, share) for share in sorted(shares)] + blocks)
+        blocks = [] if given.prove else [BLOCKS]
+        fill_topics(field, [*sorted({READINGS, *map(kind_for, some)}), *blocks])
         if given.prove:
             wrong = [one for one in some if not prove(field, one, them.install(one, cache()))]
             return int(bool(wrong))

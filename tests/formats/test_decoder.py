@@ -202,6 +202,15 @@ def test_what_is_just_good_enough_passes(record: dict[str, object]) -> None:
     assert_as_the_twin_says([written(record)] * 3)
 
 
+def test_an_interval_has_its_limit_also_where_a_block_holds_one_value() -> None:
+    widest, wider = (block(interval_ms=span, values=[1]) for span in (LATEST, LATEST + 1))
+    assert decode([written(widest)] * 3).rejects == []
+    for records in ([wider], [wider] * 3, [block(), wider], [reading(), wider, widest]):
+        assert [r.reason for r in decode([*map(written, records)]).rejects] == [
+            Reason.BAD_INTERVAL for record in records if record is wider
+        ]
+
+
 def test_the_longest_blocks_at_the_widest_interval_stay_exact() -> None:
     wide = written(block(start=0, interval_ms=LATEST // 2, values=[1, 2, 3]))
     readings = decode([written(block())] * 1000 + [wide])
@@ -342,6 +351,7 @@ def test_no_doubtful_reading_is_certified(odd: dict[str, object]) -> None:
     [
         *(block(start=time, values=[1]) for time in (-1, LATEST + 1, 2**70, 1.0, "noon", True)),
         *(block(interval_ms=span, values=[1]) for span in (0, -1, 2**70, 1.0, "1", None, False)),
+        block(interval_ms=LATEST + 1, values=[1]),  # nobody would notice, of one value
         *(
             block(values=values)
             for values in ([], "12", None, 7, [None], ["1"], [[1]], [True], [False])

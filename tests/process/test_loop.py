@@ -1,10 +1,11 @@
 """Work goes on unless something ends it, and never outlives it."""
 
 import asyncio
+import sys
 
 import pytest
 
-from meteragent.process.loop import unless
+from meteragent.process.loop import SWITCH_SECONDS, run_until_done, unless
 
 
 def test_what_comes_of_work_is_answered() -> None:
@@ -61,3 +62,12 @@ def test_who_is_cancelled_takes_the_work_along() -> None:
         assert work.cancelled()
 
     asyncio.run(scenario())
+
+
+def test_a_thread_that_is_asked_for_something_begins_before_it_is_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chosen: list[float] = []
+    monkeypatch.setattr(sys, "setswitchinterval", chosen.append)
+    run_until_done(asyncio.sleep(0))
+    assert chosen == [SWITCH_SECONDS]

@@ -14,6 +14,7 @@ from aiokafka.structs import OffsetAndMetadata
 
 from meteragent.config.kafka import Kafka
 from meteragent.kafka import outbox, ownership, restore, worker
+from meteragent.kafka.ahead import Ahead
 from meteragent.kafka.clients import Clients
 from meteragent.kafka.clock import BrokersClock, LastFetch
 from meteragent.kafka.handover import Shared
@@ -211,6 +212,16 @@ def takes_what_is_left() -> AbstractContextManager[object]:
     return patch.object(ownership, "refuse_lost", lambda *_: None)
 
 
+def forgets_what_waits() -> AbstractContextManager[object]:
+    """Time passes over records that another thread is at work on."""
+    return patch.object(Ahead, "holds", lambda *_: False)
+
+
+def keeps_what_is_outdated() -> AbstractContextManager[object]:
+    """What was polled before a seek is refused, with another seek, and so is what follows."""
+    return patch.object(Ahead, "drop", lambda *_: None)
+
+
 class Planted(NamedTuple):
     """A bug, and what is to be seen of it within so many seeds.
 
@@ -223,6 +234,8 @@ class Planted(NamedTuple):
     symptom: str
     kind: Kind = "punctual"
     seen: int = 0
+    of_the_wheel: bool = False
+    """Whether it cannot be seen where Python alone reads records."""
 
     @property
     def tried(self) -> list[int]:
@@ -245,7 +258,9 @@ BUGS = (
     Planted(forgets_generations, 50, "an older configuration", "update"),
     Planted(comes_back, 150, "an older configuration", "update", seen=25),
     Planted(takes_what_is_left, 50, "Stalled", "loss"),
-    Planted(ticks_at_once, 1000, "a second draw", "late", seen=292),
+    Planted(ticks_at_once, 1000, "a second draw", "late", seen=299),
     Planted(ticks_by_its_own_clock, 200, "lost"),
     Planted(believes_late_answers, 600, "lost", seen=213),
+    Planted(forgets_what_waits, 200, "lost", seen=14, of_the_wheel=True),
+    Planted(keeps_what_is_outdated, 20, "lost", of_the_wheel=True),
 )

@@ -113,7 +113,8 @@ class Schedule:
 
     def run(self) -> None:
         """Run to the end; raises as soon as something is wrong."""
-        with limits_as_small_as_the_worlds(), patch.object(producer, "BATCH", BATCHES[self._kind]):
+        limits = limits_as_small_as_the_worlds(self.loop.seed)
+        with limits, patch.object(producer, "BATCH", BATCHES[self._kind]):
             self.loop.run(self._run())
 
     async def _run(self) -> None:

@@ -100,7 +100,12 @@ def test_a_schedule_leaves_nothing_behind_that_others_stumble_over() -> None:
 
 
 @pytest.mark.parametrize(
-    "bug", [*planted.BUGS, *planted_groups.BUGS], ids=lambda bug: bug.plant.__name__
+    "bug",
+    [
+        pytest.param(bug, marks=[pytest.mark.fast] if bug.of_the_wheel else [])
+        for bug in (*planted.BUGS, *planted_groups.BUGS)
+    ],
+    ids=lambda bug: bug.plant.__name__,
 )
 def test_a_planted_bug_is_found(bug: Planted) -> None:
     with bug.plant():

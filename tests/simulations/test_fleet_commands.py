@@ -184,10 +184,10 @@ def test_what_many_policies_cost_is_measured(capsys: pytest.CaptureFixture[str])
 @pytest.mark.integration
 def test_the_agent_and_its_variants_drain_the_same_topic(broker: Broker, tmp_path: Path) -> None:
     field = kafka.Field(broker, tmp_path, 50, 4, 30)
-    kafka.fill_topics(field, [(1, 1), (kafka.BLOCK, 1)])
+    kafka.fill_topics(field, [kafka.READINGS, kafka.BLOCKS])
     for one in (contenders.AGENT, contenders.AT_LEAST_ONCE, contenders.EXACT):
-        assert kafka.ours(field, 1, one).readings > 0
-    assert kafka.bare(field, kafka.BLOCK, "each").readings > 0
+        assert kafka.ours(field, kafka.READINGS, one).readings > 0
+    assert kafka.bare(field, kafka.BLOCKS, "each").readings > 0
 
 
 def test_what_a_meter_takes_is_printed_by_preset(

@@ -11,11 +11,13 @@ takes at most four times `MOST_UNPACKED`, whatever is in it; beside them there a
 which `MOST_NAMES` bytes are remembered.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meteragent.formats import asked
 from meteragent.formats.csv_rows import Table
@@ -59,6 +61,16 @@ Raw = bytes | memoryview
 """What was received, wherever it stays."""
 
 
+class Findings(NamedTuple):
+    """What the wheel has found in batches or lines."""
+
+    columns: list[Integers]
+    watts: Watts
+    odd: list[tuple[int, int, bytes | None]]
+    names: list[str]
+    """Of ids, by their numbers: more may be added to them meanwhile."""
+
+
 class FastReader:
     """Reads batches and lines as the decoder does that judges what is odd."""
 
@@ -77,25 +89,46 @@ class FastReader:
         `MOST_UNPACKED` bytes, or more than that comes of all. ValueError: one is not what was
         packed. Precondition: their checksums are right.
         """
+        return self.told(self.asking(raw, spans, first, until)())
+
+    def asking(
+        self, raw: Raw, spans: Iterable[tuple[int, int]], first: int, until: int
+    ) -> Callable[[], Findings | None]:
+        """What finds that out: another thread may do it, and does so beside Python's work.
+
+        What it answers is for `told`. Precondition: what was asked before has been done.
+        """
         self._forget_if_many()
-        octets = np.frombuffer(raw, dtype=np.uint8)
-        found = self._native.batches(octets, list(spans), first, until, MOST_UNPACKED)
+        return partial(self._find, np.frombuffer(raw, dtype=np.uint8), list(spans), first, until)
+
+    def _find(
+        self, raw: NDArray[np.uint8], spans: list[tuple[int, int]], first: int, until: int
+    ) -> Findings | None:
+        found = self._native.batches(raw, spans, first, until, MOST_UNPACKED)
+        return None if found is None else self._named(found)
+
+    def _named(self, found: Any) -> Findings:  # noqa: ANN401 - see the wheel's stub
+        columns, watts, odd, new = found
+        self._names += new
+        return Findings(columns, watts, odd, self._names)
+
+    def told(self, found: Findings | None) -> Readings | None:
+        """The records that were found; of what is odd, as the judge says."""
         return None if found is None else self._readings(found, None)
 
     def lines(self, text: bytes, first: int) -> Readings:
         """The records of whole lines, of which the first has this number."""
         self._forget_if_many()
         found, after = self._native.lines(text, first, LATEST)
-        return self._readings(found, after)
+        return self._readings(self._named(found), after)
 
     def _forget_if_many(self) -> None:
         if self._native.bytes_of_names > MOST_NAMES:
             self._native.forget_names()
             self._names = []
 
-    def _readings(self, found: Any, after: int | None) -> Readings:  # noqa: ANN401 - see the stub
-        columns, watts, odd, new = found
-        self._names += new
+    def _readings(self, found: Findings, after: int | None) -> Readings:
+        columns, watts, odd, names = found
         numbers, offsets, timestamps, counts, starts, intervals, local = columns
         if after is None:
             ends = [*offsets[-1:].tolist(), *(offset for offset, _, _ in odd[-1:])]
@@ -103,7 +136,7 @@ class FastReader:
         if self._left:
             starts, watts = self._left.starts(starts, local), self._left.watts(watts)
         readings = Readings(
-            Numbered(self._names, numbers),
+            Numbered(names, numbers),
             offsets,
             timestamps,
             counts,
@@ -128,13 +161,13 @@ class FastRegistered(FastReader):
         self._told: dict[int, Shape] = {}
         self._read: set[int] = set()
 
-    def batches(
+    def asking(
         self, raw: Raw, spans: Iterable[tuple[int, int]], first: int, until: int
-    ) -> Readings | None:
-        """As above; nothing while there is no schema that the wheel reads by."""
+    ) -> Callable[[], Findings | None]:
+        """As above; nothing is found while there is no schema that the wheel reads by."""
         if self._told != self._decoder.told:
             self._learn(self._decoder.told)
-        return super().batches(raw, spans, first, until) if self._read else None
+        return super().asking(raw, spans, first, until) if self._read else _nothing
 
     def _learn(self, told: dict[int, Shape]) -> None:
         for number in self._told.keys() - told.keys():
@@ -144,6 +177,10 @@ class FastRegistered(FastReader):
             if self._native.learn(number, told[number]):
                 self._read.add(number)
         self._told = dict(told)
+
+
+def _nothing() -> None:
+    """Nothing is plain."""
 
 
 class _LoneRows:

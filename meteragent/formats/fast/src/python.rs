@@ -136,20 +136,23 @@ impl Reader {
         until: i64,
         most: usize,
     ) -> PyResult<Option<Found<'py>>> {
-        let mut columns = Columns::default();
         let (form, names) = (&mut self.form, &mut self.names);
         let raw = raw.as_slice()?;
-        for (at, end) in spans {
-            let bytes = raw
-                .get(at..end)
-                .ok_or_else(|| PyValueError::new_err("no such span"))?;
-            match batch::add(&mut columns, form, names, bytes, &(first..until), most) {
-                Ok(()) => {}
-                Err(Fault::Unsure) => return Ok(None),
-                Err(Fault::TooLarge) => return Err(PyOverflowError::new_err(())),
-                Err(Fault::Corrupt) => return Err(PyValueError::new_err(())),
+        let found = py.detach(|| {
+            let mut columns = Columns::default();
+            for (at, end) in spans {
+                let bytes = raw.get(at..end).ok_or(Fault::NoSpan)?;
+                batch::add(&mut columns, form, names, bytes, &(first..until), most)?;
             }
-        }
+            Ok(columns)
+        });
+        let columns = match found {
+            Ok(columns) => columns,
+            Err(Fault::Unsure) => return Ok(None),
+            Err(Fault::TooLarge) => return Err(PyOverflowError::new_err(())),
+            Err(Fault::Corrupt) => return Err(PyValueError::new_err(())),
+            Err(Fault::NoSpan) => return Err(PyValueError::new_err("no such span")),
+        };
         self.told(py, columns).map(Some)
     }
 

@@ -79,7 +79,8 @@ pub fn plain<'a>(record: &'a [u8], watts: &mut Vec<f64>) -> Option<Run<'a>> {
         return None;
     }
     let span = interval.checked_mul(i64::try_from(count).ok()? - 1)?;
-    if interval < 1 || count > MOST_VALUES || start.checked_add(span)? > LATEST {
+    if !(1..=LATEST).contains(&interval) || count > MOST_VALUES || start.checked_add(span)? > LATEST
+    {
         return None;
     }
     if fields.kilo == Some(true) {

@@ -13,6 +13,8 @@ pub enum Fault {
     Corrupt,
     /// Nothing is wrong for sure, but it is not plain: somebody else has to read it.
     Unsure,
+    /// It stands nowhere in what was handed in.
+    NoSpan,
 }
 
 /// The records of a batch, as it says that they are packed.
