@@ -157,6 +157,10 @@ def test_who_is_not_there_is_not_waited_for() -> None:
 
 def test_python_gets_on_while_the_wheel_decodes() -> None:
     """Were its lock held, this thread would have no time of the processor until all is found."""
+    assert any(_gets_on() for _ in range(5))  # a busy machine may let one of them wait
+
+
+def _gets_on() -> bool:
     work = Unpacker(Decoder()).ahead(Fetched(LARGE.raw, LARGE.spans * 5_000, first=2_000))
     assert work is not None
     took: list[float] = []
@@ -171,4 +175,4 @@ def test_python_gets_on_while_the_wheel_decodes() -> None:
     begun, busy = time.thread_time(), 0.0
     while thread.is_alive():
         busy = time.thread_time() - begun
-    assert busy > took[0] / 4
+    return busy > took[0] / 4
