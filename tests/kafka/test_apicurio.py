@@ -24,6 +24,7 @@ from meteragent.formats.framing import MAGIC, name_of, told_by_headers
 from meteragent.formats.mapping import Mapping as Mapped
 from meteragent.formats.messages import message_decoder
 from meteragent.formats.registered import KINDS, RegisteredDecoder, Schema, SchemasLacking
+from meteragent.kafka import apicurio
 from meteragent.kafka.apicurio import ApicurioClient
 from meteragent.kafka.registry import DEEPEST, MOST_REFERENCES
 from meteragent.kafka.schemas import client_of
@@ -233,6 +234,17 @@ def test_odd_answers_are_refused(server: Registry, body: bytes) -> None:
         asyncio.run(client(server).schema(1))
     with pytest.raises(RegistryRefused, match="is not as a registry's"):
         asyncio.run(client(server).entries())
+
+
+def test_a_schema_may_be_so_long_and_no_longer(
+    server: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = server.store.register("long", {"schema": "s" * 100, "references": []})
+    monkeypatch.setattr(apicurio, "MOST_BYTES", 100)
+    assert asyncio.run(client(server, ids="content").schema(number)) == Schema("AVRO", "s" * 100)
+    monkeypatch.setattr(apicurio, "MOST_BYTES", 99)
+    with pytest.raises(RegistryRefused, match="is not as a registry's"):
+        asyncio.run(client(server, ids="content").schema(number))
 
 
 def test_a_path_that_is_not_there_is_no_unknown_schema(server: Registry) -> None:

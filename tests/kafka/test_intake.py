@@ -118,6 +118,24 @@ def test_a_window_of_which_no_pane_is_open_is_open_all_the_same() -> None:
     asyncio.run(scenario())
 
 
+def test_what_is_forgotten_holds_nothing_any_more() -> None:
+    """Neither what waited for a commit, nor a way to commit it."""
+
+    async def scenario() -> None:
+        pipeline = Pipeline([Assigned("", "all", policy())], KEY, max_skew=1000, max_meters=9)
+        source = TopicPartition("readings", 0)
+        intake = Intake(source, pipeline, UNPACKER, Encoder(), {"all": "out"}, lambda _: None)
+        await intake.take(fetched([record(0, "m", 1000), record(1, "m", 5 * MINUTE)]))
+        assert intake.waiting == 1
+        intake.forget()
+        assert intake.waiting == 0
+        for task in (intake.empty(), intake.settle()):
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(scenario())
+
+
 def record(offset: int, meter: str, time: int) -> Stored:
     value = json.dumps({"meter_id": meter, "ts": time, "value": 400}).encode()
     return Stored(value, offset, time)

@@ -59,7 +59,7 @@ SUITES = {
 """Folder -> tests."""
 
 ON_A_BROKER = {
-    "adopt": ("test_instances",),
+    "adopt": ("test_instances", "test_groups"),
     "agent": ("test_agent", "test_trouble"),
     "agents": ("test_groups",),
     "alone": ("test_migrate", "test_lost_ledger"),
@@ -68,9 +68,10 @@ ON_A_BROKER = {
     "group": ("test_instances", "test_agent"),
     "ledger_topic": ("test_ledger_topic",),
     "liveness": ("test_stuck", "test_agent"),
-    "loss": ("test_lost_ledger",),
+    "loss": ("test_lost_groups", "test_lost_ledger"),
     "memberships": ("test_groups",),
     "migrate": ("test_migrate",),
+    "migrate_groups": ("test_migrate_groups",),
     "peek": ("test_mapping",),
     "preparing": ("test_groups",),
     "rights": ("test_trouble", "test_security"),
