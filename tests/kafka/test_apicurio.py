@@ -29,7 +29,9 @@ from meteragent.kafka.apicurio import ApicurioClient
 from meteragent.kafka.registry import DEEPEST, MOST_REFERENCES
 from meteragent.kafka.schemas import client_of
 from meteragent.kafka.subjects import judged
+from meteragent.kafka.unpack import unpacker_for
 from meteragent.kafka.work import MeterWork
+from meteragent.privacy import native
 from meteragent.stream.homes import Homes
 from tests.batches import Stored, fetched
 from tests.given import KEY
@@ -145,6 +147,18 @@ def test_messages_whose_headers_say_no_schema_are_rejected(
     message = told_by_headers(bytes((MAGIC, *bytes(40))), headers, "global", of_protobuf=False)
     found = decoder.decode([message], [7], [NOON])
     assert [one.reason for one in found.rejects] == ["bad_framing"]
+
+
+def test_headers_are_looked_into_only_where_they_say_the_schema(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The wheel never does: so it is not there."""
+    monkeypatch.setattr(native, "wheel", None)
+    mapping = Mapped()
+    reading = b'{"meter_id":"m-17","ts":%d,"value":412.5}' % NOON
+    found = unpacker_for(mapping, message_decoder(mapping)).columns(fetched([Stored(reading, 0)]))
+    assert found is not None
+    assert (found.watts.tolist(), found.rejects) == ([412.5], [])
 
 
 def test_headers_stand_before_the_body() -> None:

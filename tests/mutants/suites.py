@@ -45,7 +45,9 @@ SUITES = {
     "meteragent/explain": ("tests/explain", "tests/commands/test_explain.py", "tests/watch"),
     "meteragent/config": ("tests/config", "tests/commands"),
     "meteragent/watch": ("tests/watch",),
-    "meteragent/kafka": ("tests/kafka", "tests/schedules", "tests/watch"),
+    "meteragent/kafka": (
+        *("tests/kafka", "tests/schedules", "tests/watch", "tests/formats/test_fast.py"),
+    ),
     "meteragent/process": ("tests/process", "tests/kafka/test_agent.py", "tests/schedules"),
     "meteragent/gateway": ("tests/gateway/test_works.py", "tests/gateway/test_journal.py"),
     "meteragent/files": ("tests/files",),
