@@ -27,6 +27,8 @@ def test_time_passes_only_once_that_is_committed() -> None:
         intake = Intake(source, pipeline, UNPACKER, Encoder(), {"all": "out"}, lambda _: None)
         before = pipeline.position()
 
+        intake.pass_time(MINUTE - 1)
+        assert not intake.busy  # nothing is over: no tick is committed for it
         intake.pass_time(2 * MINUTE)
         assert intake.busy
         await intake.go_on(before)
