@@ -64,11 +64,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if folder(item) in NOT_FOLLOWED:
             item.add_marker("no_cover")
-    of_file = {item.path: folder(item) for item in items}
-    first = [[file for file, its in of_file.items() if its in some] for some in (WAITING, WORKING)]
-    by_turns = filter(None, chain(*zip_longest(*first)))
-    place = {file: nth for nth, file in enumerate(dict.fromkeys([*by_turns, *of_file]))}
-    items.sort(key=lambda item: place[item.path])
+    if hasattr(config, "workerinput"):  # one of several: alone, what was named first comes first
+        of_file = {item.path: folder(item) for item in items}
+        some = [[file for file, its in of_file.items() if its in of] for of in (WAITING, WORKING)]
+        by_turns = filter(None, chain(*zip_longest(*some)))
+        place = {file: nth for nth, file in enumerate(dict.fromkeys([*by_turns, *of_file]))}
+        items.sort(key=lambda item: place[item.path])
     unwanted = {"slow": not config.getoption("slow"), "fast": config.getoption("without_fast")}
     names = {name for name, is_unwanted in unwanted.items() if is_unwanted}
     left_out = [item for item in items if names & {mark.name for mark in item.iter_markers()}]

@@ -1,6 +1,7 @@
 """The configuration: frozen models, read from TOML and the environment.
 
 fields      the kinds of values, each read strictly
+directory   which files there are, whatever happens
 secretfile, secrets, keyfile    files that only their owner may read
 zones, windows    from when to when windows last: durations, or what clocks show
 amount      what all answers of a horizon may lose
@@ -16,6 +17,7 @@ registry    where schemas are
 kafka, mqtt, model    all the other settings, and the whole
 allowance   what may be lost of one home in all
 works       what kinds of work follow from it
+pipelines   what its meters are released by
 tree        tables and settings, found by walking the models
 problems, load    TOML and environment -> `Config`, or every problem at once
 reference   every setting, explained

@@ -9,6 +9,7 @@ import secrets
 import shlex
 from pathlib import Path
 
+from meteragent.config.directory import settle
 from meteragent.config.secretfile import SecretFile
 from meteragent.errors import InvalidSetting, KeyRefused
 from meteragent.privacy.entropy import KEY_BYTES, NoiseKey
@@ -45,7 +46,7 @@ def create(path: Path) -> None:
         ) from error
     try:
         _write(descriptor, NoiseKey(secrets.token_bytes(KEY_BYTES)))
-        _settle(path.parent)
+        settle(path.parent)
     except OSError as error:
         path.unlink()
         raise KeyRefused(
@@ -59,12 +60,3 @@ def _write(descriptor: int, key: NoiseKey) -> None:
         file.write(key.to_hex())
         file.flush()
         os.fsync(descriptor)
-
-
-def _settle(directory: Path) -> None:
-    """Make the new name survive a power cut, not only its content."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from meteragent.config import Config
+from meteragent.config import Config, pipelines
 from meteragent.errors import InputDamaged, InputReplaced, InvalidSetting
 from meteragent.files.ledger import Resume
 from meteragent.files.outputs import Outputs
@@ -177,14 +177,7 @@ class Job:
 
     def _built(self, start: Position) -> Pipeline:
         """The meters, as the ledger knows them."""
-        pipeline = Pipeline(
-            self._assigned,
-            self._key,
-            max_skew=self._config.agent.max_skew,
-            max_meters=self._config.agent.max_meters,
-            normalise_ids=self._config.agent.normalise_ids,
-            start=start,
-        )
+        pipeline = pipelines.of_meters(self._config, self._key, self._assigned, start=start)
         pipeline.restore(self._ledger.accounts())
         return pipeline
 

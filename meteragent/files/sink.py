@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from meteragent.config.directory import settle
 from meteragent.errors import FileRefused
 
 
@@ -86,7 +87,7 @@ class File:
     def cut(self) -> None:
         """Take off what was written after the last commit of a run that was killed."""
         os.ftruncate(self._descriptor, self.length)
-        _sync_directory(self.path.resolve().parent)
+        settle(self.path.resolve().parent)
 
     def write(self, text: bytes) -> None:
         """Add to what is there."""
@@ -106,11 +107,3 @@ class File:
     def close(self) -> None:
         """Let go of it."""
         os.close(self._descriptor)
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -8,6 +8,8 @@ import os
 from pathlib import Path
 from typing import Protocol
 
+from meteragent.config.directory import settle
+
 
 class GrowingFile(Protocol):
     """A file that grows at its end."""
@@ -74,7 +76,7 @@ class RealDisk:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         directory.mkdir(mode=0o700, exist_ok=True)
-        _sync(directory.resolve().parent)
+        settle(directory.resolve().parent)
 
     def names(self) -> list[str]:
         """Of all files."""
@@ -94,12 +96,4 @@ class RealDisk:
 
     def sync_directory(self) -> None:
         """Have it on the disk which files there are."""
-        _sync(self._directory)
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        settle(self._directory)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from meteragent.config import Config
+from meteragent.config import Config, pipelines
 from meteragent.files.ledger import Resume, SqliteLedger
 from meteragent.formats.encoder import Encoder
 from meteragent.gateway import discovery
@@ -105,15 +105,7 @@ class Works:
         )
 
     def _built(self, start: Position) -> Pipeline:
-        agent = self._config.agent
-        return Pipeline(
-            self._config.assigned,
-            self._key,
-            max_skew=agent.max_skew,
-            max_meters=agent.max_meters,
-            normalise_ids=agent.normalise_ids,
-            start=start,
-        )
+        return pipelines.of_meters(self._config, self._key, start=start)
 
     # In.
 

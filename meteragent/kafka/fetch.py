@@ -195,7 +195,7 @@ class _Result(FetchResult):  # type: ignore[misc]
 
     def take(self, most: int) -> tuple[Fetched, int]:
         """The next batches and about how many records they hold; nothing if they are outdated."""
-        if not self.check_assignment(self._topic_partition) or not self.has_more():
+        if not self.check_assignment(self._topic_partition):
             return Fetched(b"", (), 0), 0
         walk: Walk = self._partition_records
         taken = walk.take(most)

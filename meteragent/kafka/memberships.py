@@ -44,7 +44,6 @@ class MembersChanged(MeterAgentError):
 
     def __init__(self, topic: str) -> None:
         super().__init__(f"{topic}: members of groups have changed")
-        self.topic = topic
 
 
 @dataclass

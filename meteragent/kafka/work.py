@@ -7,7 +7,7 @@ who owns that, the clock, the consumer group.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from meteragent.config import Config
+from meteragent.config import Config, pipelines
 from meteragent.config.works import Work
 from meteragent.formats.messages import message_decoder
 from meteragent.kafka.decode_once import DecodedOnce
@@ -72,15 +72,11 @@ class MeterWork:
 
     def pipeline(self, partition: int, start: Position) -> Pipeline:
         """The windows and accounts of meters."""
-        agent = self._config.agent
-        return Pipeline(
-            self._config.assigned,
+        return pipelines.of_meters(
+            self._config,
             self._key,
-            max_skew=agent.max_skew,
-            max_meters=agent.max_meters,
-            normalise_ids=agent.normalise_ids,
-            at_home=lambda meter: self._homes.of(meter) == partition,
             start=start,
+            at_home=lambda meter: self._homes.of(meter) == partition,
         )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from meteragent.config import pipelines
 from meteragent.errors import InvalidSetting
 from meteragent.files.job import NEVER_IDLE
 from meteragent.files.ledger import IN_MEMORY, SqliteLedger
@@ -70,14 +71,7 @@ class Session:
 
     def _built(self) -> Pipeline:
         """The meters, as the ledger knows them."""
-        agent = self._config.agent
-        pipeline = Pipeline(
-            self._released,
-            self._key,
-            max_skew=agent.max_skew,
-            max_meters=agent.max_meters,
-            normalise_ids=agent.normalise_ids,
-        )
+        pipeline = pipelines.of_meters(self._config, self._key, self._released)
         pipeline.restore(self._ledger.accounts())
         return pipeline
 

@@ -13,7 +13,7 @@ from scipy import stats
 from meteragent import Domain
 from meteragent.config.zones import zone
 from meteragent.errors import InvalidSetting
-from meteragent.explain.bills import SMOOTHING, bill, smoothed, sum_quantile
+from meteragent.explain.bills import SMOOTHING, _forth_and_back, bill, smoothed, sum_quantile
 from meteragent.explain.explain import answers
 from meteragent.privacy.calendar import Calendar
 from meteragent.privacy.joint import marginal, radii
@@ -156,6 +156,21 @@ def test_what_was_smoothed_is_wrong_in_sums() -> None:
         kept.append((seen - truth)[1000:1024].mean())
     assert np.mean(pulled) < -300
     assert abs(np.mean(kept)) < 6 * 2000 * math.sqrt(2 / 24 / 40)
+
+
+@pytest.mark.parametrize("stays", [0.0, 0.4, 0.95])
+def test_smoothing_is_what_follows_from_all_windows_at_once(stays: float) -> None:
+    """Of a level that keeps this share of its distance, and normal noise: worked out whole."""
+    draw = np.random.default_rng(6)
+    spread, noise = 300.0**2, 200.0**2
+    for count in (1, 2, 3, 9):
+        off, there = draw.normal(scale=300, size=count), draw.random(count) < 0.7
+        apart = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
+        alike = spread * stays**apart
+        told = alike[np.ix_(there, there)] + noise * np.eye(there.sum())
+        expected = alike[:, there] @ np.linalg.solve(told, off[there])
+        found = _forth_and_back(np.where(there, off, 0.0), there, spread, stays, noise)
+        assert np.allclose(found, expected)
 
 
 def test_gaps_are_bridged_and_nothing_comes_of_nothing() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from meteragent.errors import InvalidSetting
 from meteragent.formats.csv_header import Columns
 from meteragent.formats.decoder import Decoder
-from meteragent.formats.json_body import BETWEEN
+from meteragent.formats.json_body import BETWEEN, JsonBody
 from meteragent.formats.mapped import CHUNK, MappedDecoder
 from meteragent.formats.mapping import Mapping, Meaning, steps
 from meteragent.formats.messages import message_decoder
@@ -99,6 +99,14 @@ ODD = (
     b'{"device":{"id":"m"},"Time":%d,"ENERGY":{"Power":[1' % NOON,
     b'{"device":{"id":"m"},"Time":%d,"ENERGY":{"Power":%d}}' % (NOON, BETWEEN),
 )
+
+
+def test_documents_are_read_together_where_that_is_sure() -> None:
+    body, one = JsonBody(), b'{"a":1}'
+    assert body.many([one]) == [{"a": 1}]
+    assert body.many([one] * 3) == [{"a": 1}] * 3
+    for odd in (b'{"a":1},{"a":1}', b'{"a":%d}' % BETWEEN, b"[]"):
+        assert body.many([one, odd]) is None
 
 
 def payload(draw: Random, bad: float) -> bytes:

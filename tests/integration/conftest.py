@@ -6,6 +6,7 @@ import pytest
 
 from tests.integration.fleet import QUICK
 from tests.integration.local_broker import Broker
+from tests.integration.street import Street
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,13 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def servers(kafka: str) -> str:
     """The same, for those who have a fleet."""
     return kafka
+
+
+@pytest.fixture
+def street(kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Street:
+    """Homes and groups on that broker; whoever reads their configuration stands beside the key."""
+    monkeypatch.chdir(tmp_path)
+    return Street(tmp_path, kafka)
 
 
 @pytest.fixture

@@ -14,18 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.integration.fleet import QUICK
-from tests.integration.test_groups import (
-    MEMBERS,
-    Street,
-    by_group,
-    closing,
-    day,
-    produce,
-    published,
-    soon,
-    tell_members,
-    through_files,
-)
+from tests.integration.street import Street, by_group, closing, day, soon
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -89,7 +78,7 @@ async def stormy(street: Street, storm: Storm, lines: list[bytes]) -> None:
     size = -(-len(lines) // ROUNDS)
     for nth, trouble in enumerate(storm.troubles()):
         some = lines[nth * size : (nth + 1) * size]
-        producing = asyncio.create_task(produce(street.config, street.partitions, some))
+        producing = asyncio.create_task(street.produce(some))
         await asyncio.sleep(storm.draw.uniform(0, 2))
         await trouble()
         await producing
@@ -105,13 +94,12 @@ def test_whatever_fails_groups_are_released_as_of_one_file(
         started = await asyncio.to_thread(broker, "start", "--brokers", "3", *QUICK)
         street, begin = Street(tmp_path, started["bootstrap"], PARTITIONS), soon()
         try:
-            await street.create()
-            await tell_members(street, MEMBERS)
+            await street.prepare()
             lines, ends = day(begin, seed, HOURS), closing(begin, PARTITIONS)
-            expected = await asyncio.to_thread(through_files, tmp_path, [*lines, *ends])
+            expected = await street.as_of_one_file([*lines, *ends])
             await stormy(street, Storm(street, broker, seed), lines)
-            await produce(street.config, PARTITIONS, ends)
-            found = await published(street.config, len(expected), 180)
+            await street.produce(ends)
+            found = await street.published(len(expected), 180)
             assert by_group(found) == by_group(expected)
             await street.stop()
         finally:

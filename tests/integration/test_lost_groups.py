@@ -15,22 +15,10 @@ from meteragent.errors import BrokerUnreachable
 from meteragent.kafka import topics
 from tests.given import HOUR
 from tests.integration.fleet import watching
-from tests.integration.test_groups import (
-    MEMBERS,
-    SUMS,
-    Street,
-    closing,
-    day,
-    produce,
-    published,
-    soon,
-    tell_members,
-    through_files,
-    working,
-)
+from tests.integration.street import SUMS, closing, day, is_lost, soon, window
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.integration.street import Street
 
 pytestmark = pytest.mark.integration
 
@@ -48,21 +36,11 @@ async def lose(street: Street, *lost: Work) -> None:
                 await asyncio.sleep(0.1)
 
 
-def is_lost(text: bytes) -> bool:
-    return bool(json.loads(text).get("withheld") == "lost")
-
-
-def window(text: bytes) -> tuple[str, str, int]:
-    told = json.loads(text)
-    policy = told["policy"] + told.get("tier", "")
-    return policy, told["group_id"], told["window_start"]
-
-
 async def released(street: Street, lines: list[bytes], awaited: set[bytes]) -> set[bytes]:
     """All that is published, once these are that come of these readings."""
-    await produce(street.config, street.partitions, lines)
-    async with asyncio.timeout(60), working(street):
-        while not awaited <= {*(found := await published(street.config, 10**6, seconds=2))}:
+    await street.produce(lines)
+    async with asyncio.timeout(60), street.working():
+        while not awaited <= {*(found := await street.published(10**6, seconds=2))}:
             pass
     assert len({*map(window, found)}) == len(found)
     return {*found}
@@ -80,17 +58,14 @@ async def accept(street: Street) -> str:
 
 
 def test_a_loss_that_is_accepted_withholds_what_was_open_and_decides_nothing_again(
-    kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    street: Street,
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    street = Street(tmp_path, kafka)
     begin = soon()
 
     async def scenario() -> None:
-        await street.create()
-        await tell_members(street, MEMBERS)
+        await street.prepare()
         lines = [*day(begin, 5, hours=6), *closing(begin, street.partitions)]
-        expected = await asyncio.to_thread(through_files, tmp_path, lines)
+        expected = await street.as_of_one_file(lines)
         half = next(n for n, one in enumerate(lines) if json.loads(one)["ts"] >= begin + 3.6 * HOUR)
         before = {one for one in expected if window(one)[2] < begin + 2 * HOUR}
         after = {one for one in expected if window(one)[2] >= begin + 5 * HOUR}

@@ -15,24 +15,11 @@ from meteragent.kafka import migrate_groups
 from meteragent.kafka.migrate_groups import migrate_all
 from tests.given import HOUR, MINUTE
 from tests.integration.fleet import watching
-from tests.integration.test_groups import (
-    MEMBERS,
-    Street,
-    closing,
-    day,
-    produce,
-    published,
-    soon,
-    tell_members,
-    through_files,
-    working,
-)
-from tests.integration.test_lost_groups import is_lost, window
+from tests.integration.street import closing, day, is_lost, soon, window
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from meteragent.kafka.migrate import Moved
+    from tests.integration.street import Street
 
 pytestmark = pytest.mark.integration
 
@@ -55,16 +42,15 @@ class Growing:
     async def begun(self) -> None:
         """Some windows are decided, in the few partitions, and all agents have ended."""
         street = self.street
-        await street.create()
-        await tell_members(street, MEMBERS)
-        await produce(street.config, FEW, self.one)
-        async with working(street):
-            assert await published(street.config, 1)
+        await street.prepare()
+        await street.produce(self.one)
+        async with street.working():
+            assert await street.published(1)
         async with watching(street.servers) as (_, admin):
             kafka = street.config.kafka
             for topic, count in ((kafka.input, MANY), (kafka.partials, SUMS_THEN)):
                 await admin.create_partitions({topic: NewPartitions(count)})
-        street.partitions = MANY
+        street.partitions, street.sums = MANY, SUMS_THEN
 
     async def migrated(self) -> Moved:
         """As the command does it, once the readings are over."""
@@ -73,21 +59,18 @@ class Growing:
 
     async def gone_on(self, count: int) -> list[bytes]:
         """All that is released, once the rest has come."""
-        await produce(self.street.config, MANY, self.two)
-        async with working(self.street):
-            return await published(self.street.config, count, sums=SUMS_THEN)
+        await self.street.produce(self.two)
+        async with self.street.working():
+            return await self.street.published(count)
 
 
-def test_homes_and_groups_follow_and_their_open_windows_go_on(
-    kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    street = Street(tmp_path, kafka, FEW)
+def test_homes_and_groups_follow_and_their_open_windows_go_on(street: Street) -> None:
+    street.partitions = FEW
     growing = Growing(street)
 
     async def scenario() -> None:
         await growing.begun()
-        expected = await asyncio.to_thread(through_files, tmp_path, [*growing.one, *growing.two])
+        expected = await street.as_of_one_file([*growing.one, *growing.two])
         agent = await street.start()
         assert await agent.ended(60) == Exit.TOPICS
         assert "run `meteragent ledger migrate`" in agent.log.read_text()
@@ -109,11 +92,8 @@ class BrokenOff(Exception):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", ["mark", "widen", "move", "finish"])
-def test_a_migration_of_groups_that_was_broken_off_goes_on(
-    kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    street = Street(tmp_path, kafka, FEW)
+def test_a_migration_of_groups_that_was_broken_off_goes_on(street: Street, step: str) -> None:
+    street.partitions = FEW
     growing = Growing(street)
     real, calls = getattr(migrate_groups, step), []
 
@@ -125,7 +105,7 @@ def test_a_migration_of_groups_that_was_broken_off_goes_on(
 
     async def scenario() -> None:
         await growing.begun()
-        expected = await asyncio.to_thread(through_files, tmp_path, [*growing.one, *growing.two])
+        expected = await street.as_of_one_file([*growing.one, *growing.two])
         with patch.object(migrate_groups, step, breaks), pytest.raises(BrokenOff):
             await growing.migrated()
         await growing.migrated()

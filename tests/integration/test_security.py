@@ -19,16 +19,7 @@ from tests.integration.fleet import QUICK, Fleet, reasons
 from tests.integration.load import Load, produce
 from tests.integration.local_broker import Broker
 from tests.integration.oracle import assert_exactly_once
-from tests.integration.test_groups import (
-    GROUPS,
-    KAFKA,
-    MEMBERS,
-    Street,
-    day,
-    soon,
-    tell_members,
-)
-from tests.integration.test_groups import produce as produce_homes
+from tests.integration.street import GROUPS, KAFKA, Street, day, soon
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -405,8 +396,7 @@ def test_rights_on_the_topics_of_groups_are_named_for_each_kind_of_work(
         login = await hired(tmp_path, place, "planner")
         (tmp_path / "admin").mkdir()
         owner = Street(tmp_path / "admin", place.told["bootstrap"], 2)
-        await owner.create()
-        await tell_members(owner, MEMBERS)
+        await owner.prepare()
         async with fleet(tmp_path, place, place.told["sasl_plaintext"], login) as some:
             some.name, some.policies = owner.name, GROUPS
             some.kafka = KAFKA.format(name=owner.name) + some.kafka
@@ -447,7 +437,7 @@ def test_rights_on_the_topics_of_groups_are_named_for_each_kind_of_work(
             agent = await some.start()
             await agent.becomes("ready")
             await rights.change("--remove", "Write", "--force", "--topic", kafka.partials)
-            await produce_homes(owner.config, 2, day(soon(), 5))
+            await owner.produce(day(soon(), 5))
             assert await agent.ended(45) == Exit.DENIED
             told = f"planner has no right to Write on topic {kafka.partials}; grant what is missing"
             assert reasons(agent.log.read_text())[-1].endswith(told)

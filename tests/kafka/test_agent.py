@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 from meteragent.kafka.agent import Agent
@@ -72,7 +73,7 @@ def test_before_it_has_joined_anybody_it_says_nothing_of_clocks() -> None:
     loop.close()
 
 
-def test_a_signal_at_the_very_end_of_the_start_is_heard() -> None:
+def test_a_signal_at_the_end_of_the_start_is_heard_and_policies_are_published() -> None:
     loop = Loop(0)
     config = world(0).config
     network = Network(loop, Kafka(), lambda: START)
@@ -82,4 +83,9 @@ def test_a_signal_at_the_very_end_of_the_start_is_heard() -> None:
     clients.signal = agent.stop
     loop.run(asyncio.wait_for(agent.run(), 60))
     assert agent.stopping
+    published = network.kafka.log((config.kafka.policies, 0)).entries
+    assert [entry.key.decode() for entry in published] == [one.id for one in config.policies]
+    assert [json.loads(entry.value) for entry in published] == [
+        one.document() for one in config.policies
+    ]
     assert told == []  # it has not so much as tried to join the group

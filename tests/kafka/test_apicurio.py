@@ -24,11 +24,14 @@ from meteragent.formats.framing import MAGIC, Framing, name_of, told_by_headers
 from meteragent.formats.mapping import Mapping as Mapped
 from meteragent.formats.messages import message_decoder
 from meteragent.formats.registered import KINDS, RegisteredDecoder, Schema, SchemasLacking
+from meteragent.kafka import apicurio
 from meteragent.kafka.apicurio import ApicurioClient
 from meteragent.kafka.registry import DEEPEST, MOST_REFERENCES
 from meteragent.kafka.schemas import client_of
 from meteragent.kafka.subjects import judged
+from meteragent.kafka.unpack import unpacker_for
 from meteragent.kafka.work import MeterWork
+from meteragent.privacy import native
 from meteragent.stream.homes import Homes
 from tests.batches import Stored, fetched
 from tests.given import KEY
@@ -178,6 +181,18 @@ def test_messages_whose_headers_say_no_schema_are_rejected(
     assert [one.reason for one in found.rejects] == ["bad_framing"]
 
 
+def test_headers_are_looked_into_only_where_they_say_the_schema(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The wheel never does: so it is not there."""
+    monkeypatch.setattr(native, "wheel", None)
+    mapping = Mapped()
+    reading = b'{"meter_id":"m-17","ts":%d,"value":412.5}' % NOON
+    found = unpacker_for(mapping, message_decoder(mapping)).columns(fetched([Stored(reading, 0)]))
+    assert found is not None
+    assert (found.watts.tolist(), found.rejects) == ([412.5], [])
+
+
 def test_headers_stand_before_the_body() -> None:
     told = partial(told_by_headers, ids="global", of_protobuf=False)
     assert told(b"x", GOOD) == bytes((0, *bytes(7), 5)) + b"x"
@@ -265,6 +280,17 @@ def test_odd_answers_are_refused(server: Registry, body: bytes) -> None:
         asyncio.run(client(server).schema(1))
     with pytest.raises(RegistryRefused, match="is not as a registry's"):
         asyncio.run(client(server).entries())
+
+
+def test_a_schema_may_be_so_long_and_no_longer(
+    server: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = server.store.register("long", {"schema": "s" * 100, "references": []})
+    monkeypatch.setattr(apicurio, "MOST_BYTES", 100)
+    assert asyncio.run(client(server, ids="content").schema(number)) == Schema("AVRO", "s" * 100)
+    monkeypatch.setattr(apicurio, "MOST_BYTES", 99)
+    with pytest.raises(RegistryRefused, match="is not as a registry's"):
+        asyncio.run(client(server, ids="content").schema(number))
 
 
 def test_a_path_that_is_not_there_is_no_unknown_schema(server: Registry) -> None:

@@ -186,11 +186,24 @@ def test_whatever_has_changed_on_its_way_is_noticed(kind: str, bit: int) -> None
         by_us(bytes(raw), [(3, 0)], 0, 9)
 
 
-def test_a_length_that_is_none_is_noticed() -> None:
+@pytest.mark.parametrize("length", [0, 13, 14, 20, 48])
+def test_a_length_that_is_none_is_noticed(length: int) -> None:
+    """A batch has a head of 61 bytes, of which 12 come before what is counted."""
     raw = bytearray(batch([Stored(b"x", 0)]))
-    raw[8:12] = (20).to_bytes(4, "big")
-    with pytest.raises(CorruptRecordException):
-        by_us(bytes(raw), [], 0, 9)
+    raw[8:12] = length.to_bytes(4, "big")
+    for answer in (raw, raw[: 12 + max(length, 5)]):
+        with pytest.raises(CorruptRecordException):
+            by_us(bytes(answer), [], 0, 9)
+
+
+@pytest.mark.parametrize(
+    "whole", [batch([Stored(b"b", 1)]), old(1, [b"b"], 1, NONE)], ids=["batch", "record"]
+)
+def test_a_batch_may_be_cut_off_anywhere(whole: bytes) -> None:
+    """Brokers end an answer where it is long enough: what is left is asked for again."""
+    first = batch([Stored(b"a", 0)]) if whole[16] == 2 else old(0, [b"a"], 1, NONE)
+    for cut in range(len(whole)):
+        assert by_us(first + whole[:cut], [], 0, 9) == by_aiokafka(first, [], 0)
 
 
 def test_aiokafka_sees_a_stand_in_of_what_was_not_cut_off() -> None:

@@ -27,8 +27,9 @@ def test_time_passes_only_once_that_is_committed() -> None:
         intake = Intake(source, pipeline, UNPACKER, Encoder(), {"all": "out"}, lambda _: None)
         before = pipeline.position()
 
-        intake.pass_time(2 * MINUTE)
-        assert intake.busy
+        for now, is_over in ((MINUTE - 1, False), (2 * MINUTE, True)):
+            intake.pass_time(now)
+            assert intake.busy == is_over  # where nothing is over, no tick is to be committed
         await intake.go_on(before)
         assert intake.waiting == 0
 
@@ -114,6 +115,24 @@ def test_a_window_of_which_no_pane_is_open_is_open_all_the_same() -> None:
             _, committed = await intake.empty()
             await intake.go_on(committed)
             assert pipeline.holds_open == still_open
+
+    asyncio.run(scenario())
+
+
+def test_what_is_forgotten_holds_nothing_any_more() -> None:
+    """Neither what waited for a commit, nor a way to commit it."""
+
+    async def scenario() -> None:
+        pipeline = Pipeline([Assigned("", "all", policy())], KEY, max_skew=1000, max_meters=9)
+        source = TopicPartition("readings", 0)
+        intake = Intake(source, pipeline, UNPACKER, Encoder(), {"all": "out"}, lambda _: None)
+        await intake.take(fetched([record(0, "m", 1000), record(1, "m", 5 * MINUTE)]))
+        assert intake.waiting == 1
+        intake.forget()
+        assert intake.waiting == 0
+        for task in (intake.empty(), intake.settle()):
+            with pytest.raises(asyncio.CancelledError):
+                await task
 
     asyncio.run(scenario())
 

@@ -73,4 +73,5 @@ def test_who_could_not_connect_at_first_still_notices_that_homes_move(
     monkeypatch.setattr(MembersTopic, "read", read)
     end = asyncio.run(asyncio.wait_for(topic.watch([]), 5))
     assert isinstance(end, MembersChanged)
+    assert str(end) == "meter.groups: members of groups have changed"
     assert clients.closed == failing + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import subprocess
+import sys
 import time
 import tomllib
 from functools import partial
@@ -15,7 +16,7 @@ import pytest
 from meteragent.config import from_document
 from meteragent.config.registry import Registry as Settings
 from meteragent.config.works import Work, works
-from meteragent.errors import MeterAgentError, RegistryRefused, RegistryUnreachable
+from meteragent.errors import InvalidSetting, MeterAgentError, RegistryRefused, RegistryUnreachable
 from meteragent.formats.avro_encoder import AvroEncoder
 from meteragent.formats.encoder import Encoder
 from meteragent.formats.mapping import Mapping
@@ -131,6 +132,7 @@ def test_references_are_followed_so_deep_and_no_deeper(server: Registry, long: i
         (404, b"not here", RegistryRefused, "it answers 404"),
         (403, b"", RegistryRefused, "the login was refused"),
         (429, b"", RegistryUnreachable, "it answers 429"),
+        (500, b"", RegistryUnreachable, "it answers 500"),
         (503, b"secret", RegistryUnreachable, "it answers 503"),
     ],
 )
@@ -400,6 +402,17 @@ min_homes = 2
 name = "public"
 epsilon = "0.5"
 """
+
+
+def test_who_lacks_what_writes_avro_is_told_what_to_install(
+    server: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = from_document(tomllib.loads(GROUPS.format(url=server.url)), tmp_path, {})
+    monkeypatch.setitem(sys.modules, "meteragent.formats.avro_encoder", None)
+    with pytest.raises(InvalidSetting, match=r"install 'meteragent\[registry\]'") as refused:
+        run(release_encoder(config))
+    assert "kafka.output_format" in str(refused.value)
+    assert not server.store.subjects
 
 
 def test_groups_and_tiers_are_written_in_avro_too(server: Registry, tmp_path: Path) -> None:

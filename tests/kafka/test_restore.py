@@ -1,14 +1,20 @@
 """What is committed beside an offset is read back as it was, and nobody else's is."""
 
+import asyncio
+from typing import Any
+
 import pytest
+from aiokafka import TopicPartition
+from aiokafka.errors import KafkaConnectionError
 from aiokafka.structs import OffsetAndMetadata
 from hypothesis import given
 from hypothesis import strategies as st
 
 from meteragent.config.kafka import Kafka
 from meteragent.errors import ForeignCommit
+from meteragent.kafka.clients import Clients
 from meteragent.kafka.owner import MOST_SUPERSEDED, Bond, Generation, Layout
-from meteragent.kafka.restore import bond_of, metadata, parse
+from meteragent.kafka.restore import Kept, accounts, bond_of, metadata, parse
 from meteragent.stream.position import DAWN, MOST_TICKS, Position
 
 OFFSETS = st.integers(0, 2**63 - 1)
@@ -24,6 +30,48 @@ LAYOUTS = st.builds(Layout, st.integers(1, 10**4), st.none() | st.integers(1, 10
 BONDS = st.builds(Bond, WORDS, OFFSETS, WORDS, LAYOUTS, GENERATIONS)
 LIMIT = 4096
 """Characters that a broker keeps beside an offset, if nothing else is set."""
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_whoever_reads_a_ledger_lets_go_of_the_connection(*, fails: bool) -> None:
+    class Reader:
+        """Of a partition that is empty, or of a cluster that is not there."""
+
+        closed = 0
+
+        async def start(self) -> None:
+            if fails:
+                raise KafkaConnectionError
+
+        def assign(self, sources: list[TopicPartition]) -> None:
+            assert sources == [TopicPartition("ledger", 3)]
+
+        async def seek_to_beginning(self, source: TopicPartition) -> None: ...
+
+        async def position(self, source: TopicPartition) -> int:
+            del source
+            return 0
+
+        highwater = staticmethod(lambda _: 0)
+
+        async def getmany(self, *_: TopicPartition, **__: int) -> dict[TopicPartition, list[Any]]:
+            return {}
+
+        async def stop(self) -> None:
+            self.closed += 1
+
+    class OfReader(Clients):
+        def consumer(self, **_: object) -> Any:  # noqa: ANN401 - such a reader
+            return reader
+
+    reader = Reader()
+    reading = accounts(OfReader(Kafka(ledger="ledger")), 3)
+    if fails:
+        with pytest.raises(KafkaConnectionError):
+            asyncio.run(reading)
+    else:
+        assert asyncio.run(reading) == Kept({}, {}, [], 0)
+    assert reader.closed == 1
 
 
 @given(POSITIONS, BONDS)

@@ -45,7 +45,9 @@ SUITES = {
     "meteragent/explain": ("tests/explain", "tests/commands/test_explain.py", "tests/watch"),
     "meteragent/config": ("tests/config", "tests/commands"),
     "meteragent/watch": ("tests/watch",),
-    "meteragent/kafka": ("tests/kafka", "tests/schedules", "tests/watch"),
+    "meteragent/kafka": (
+        *("tests/kafka", "tests/schedules", "tests/watch", "tests/formats/test_fast.py"),
+    ),
     "meteragent/process": ("tests/process", "tests/kafka/test_agent.py", "tests/schedules"),
     "meteragent/gateway": ("tests/gateway/test_works.py", "tests/gateway/test_journal.py"),
     "meteragent/files": ("tests/files",),
@@ -59,7 +61,7 @@ SUITES = {
 """Folder -> tests."""
 
 ON_A_BROKER = {
-    "adopt": ("test_instances",),
+    "adopt": ("test_instances", "test_groups"),
     "agent": ("test_agent", "test_trouble"),
     "agents": ("test_groups",),
     "alone": ("test_migrate", "test_lost_ledger"),
@@ -68,9 +70,10 @@ ON_A_BROKER = {
     "group": ("test_instances", "test_agent"),
     "ledger_topic": ("test_ledger_topic",),
     "liveness": ("test_stuck", "test_agent"),
-    "loss": ("test_lost_ledger",),
+    "loss": ("test_lost_groups", "test_lost_ledger"),
     "memberships": ("test_groups",),
     "migrate": ("test_migrate",),
+    "migrate_groups": ("test_migrate_groups",),
     "peek": ("test_mapping",),
     "preparing": ("test_groups",),
     "rights": ("test_trouble", "test_security"),

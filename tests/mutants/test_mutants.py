@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import random
+import subprocess
+import sys
 from pathlib import Path
 from textwrap import dedent
 
@@ -146,6 +148,15 @@ def test_the_likeliest_tests_are_asked_first() -> None:
     assert named == sorted(named, reverse=True)
     assert len(set(asked)) == len(asked) > 10
     assert not UNASKED & set(asked)
+
+
+def test_tests_are_run_in_the_order_in_which_they_are_asked() -> None:
+    """Files that take long begin first where several processes share them, and not here."""
+    asked = ["tests/stream/test_shown.py", "tests/laws/test_ticks.py", "tests/kafka/test_seams.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:randomly", *asked]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603
+    found = [line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line]
+    assert [*dict.fromkeys(found)] == asked
 
 
 def test_stamps_are_not_asked() -> None:
