@@ -38,19 +38,7 @@ from tests.formats.test_avro import GAPS
 from tests.formats.written import PROTO, READING
 from tests.gateway.mosquitto import free_port
 from tests.integration.fleet import watching
-from tests.integration.test_groups import (
-    MEMBERS,
-    Street,
-    by_group,
-    closing,
-    day,
-    produce,
-    published,
-    soon,
-    tell_members,
-    through_files,
-    working,
-)
+from tests.integration.street import by_group, closing, day, soon
 from tests.integration.test_same_as_files import (
     Published,
     configured,
@@ -66,6 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from meteragent.config import Config
+    from tests.integration.street import Street
 
     Write = Callable[[str, dict[str, Any]], bytes]
 
@@ -349,26 +338,22 @@ IN_AVRO = 'output_format = "avro"\n[kafka.registry]\nurl = "{url}"\n'
 
 
 def test_releases_of_groups_in_avro_are_read_by_others_deserializer(
-    kafka: str,
+    street: Street,
     server: Registry,
     client: SchemaRegistryClient,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Those of copies for others too."""
-    monkeypatch.chdir(tmp_path)
-    street, begin = Street(tmp_path, kafka), soon()
+    begin = soon()
     lines = [*day(begin, 1, hours=2), *closing(begin, street.partitions)]
 
     async def scenario() -> tuple[list[bytes], list[bytes]]:
-        await street.create()
-        await tell_members(street, MEMBERS)
-        expected = await asyncio.to_thread(through_files, tmp_path, lines)
+        await street.prepare()
+        expected = await street.as_of_one_file(lines)
         street.kafka += IN_AVRO.format(url=server.url)
         street.write()
-        await produce(street.config, street.partitions, lines)
-        async with working(street):
-            return expected, await published(street.config, len(expected))
+        await street.produce(lines)
+        async with street.working():
+            return expected, await street.published(len(expected))
 
     expected, found = asyncio.run(scenario())
     assert len(expected) > 50
