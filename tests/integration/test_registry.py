@@ -383,7 +383,7 @@ class Heard(list[Occurrence]):
         return [event for event in self if isinstance(event, kind)]
 
 
-async def until(true: Callable[[], bool], tries: int = 1500) -> None:
+async def until(true: Callable[[], bool], tries: int = 4500) -> None:
     for _ in range(tries):
         if true():
             return
