@@ -18,6 +18,7 @@ from meteragent.kafka.walk import EVERYTHING, Fetched
 from meteragent.stream.pipeline import Assigned, Pipeline
 from tests.batches import batch
 from tests.given import KEY, MINUTE, policy
+from tests.kafka.given import TABLE
 from tests.kafka.test_unpack import log
 
 if TYPE_CHECKING:
@@ -26,12 +27,10 @@ if TYPE_CHECKING:
     from meteragent.kafka.decode_once import SharedReader
     from meteragent.stream.readings import Readings
 
-TABLE = {"window": "1m", "interval": "10s", "maximum": "1kW", "epsilon": "1", "budget": "9"}
-
 
 @pytest.fixture
 def once(tmp_path: Path) -> DecodedOnce:
-    return DecodedOnce(from_document({"policy": [{**TABLE, "name": "all"}]}, tmp_path, {}))
+    return DecodedOnce(from_document({"policy": [TABLE]}, tmp_path, {}))
 
 
 def chunks(seed: int) -> list[tuple[bytes, int]]:

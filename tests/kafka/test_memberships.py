@@ -13,6 +13,7 @@ from meteragent.config import from_document
 from meteragent.kafka import memberships
 from meteragent.kafka.memberships import MembersChanged, MembersTold, MembersTopic
 from meteragent.privacy.members import Membership
+from tests.kafka.given import TABLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
     from meteragent.kafka.clients import Clients
 
 TOPIC = TopicPartition("meter.groups", 0)
-TABLE = {
-    "name": "all",
-    "window": "1m",
-    "interval": "10s",
-    "maximum": "1kW",
-    "epsilon": "1",
-    "budget": "9",
-}
 
 
 class Reader:

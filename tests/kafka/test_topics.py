@@ -17,6 +17,7 @@ from meteragent.config import from_document
 from meteragent.errors import TopicsUnfit
 from meteragent.kafka import topics
 from meteragent.kafka.clients import Clients
+from tests.kafka.given import TABLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
     from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
     from meteragent.config import Config
-
-TABLE = {
-    "name": "all",
-    "window": "1m",
-    "interval": "10s",
-    "maximum": "1kW",
-    "epsilon": "1",
-    "budget": "9",
-}
 
 
 @pytest.fixture

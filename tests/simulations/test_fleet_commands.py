@@ -166,8 +166,10 @@ def test_an_agent_that_was_killed_late_in_a_day_is_watched_until_it_has_caught_u
 @pytest.mark.integration
 def test_delays_are_measured(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--rate", "200", "--seconds", "20", "--lead", "1", "--commit-interval", "100"]
-    assert fleet.main(["delay", *given, "--bootstrap", broker.bootstrap]) == 0
-    assert "p99" in capsys.readouterr().out
+    assert fleet.main(["delay", *given, "--groups", "--bootstrap", broker.bootstrap]) == 0
+    of_meters, of_groups = capsys.readouterr().out.splitlines()[-2:]
+    assert "p99" in of_meters
+    assert "times a meter's" in of_groups
 
 
 def test_stages_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
