@@ -10,7 +10,7 @@ import base64
 import json
 import os
 import shutil
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ FLAGS = (
 )
 LONGEST = 64 * 2**20
 ANSWER_SECONDS = 30
+LEFT = "navigated or closed"
+
+
+class PageLeftError(Exception):
+    """The page was left while it was asked."""
 
 
 class Browser:
@@ -54,6 +59,8 @@ class Browser:
         os.write(self._commands, json.dumps(message).encode() + b"\0")
         async with asyncio.timeout(ANSWER_SECONDS):
             given = await answer
+        if LEFT in given.get("error", {}).get("message", ""):
+            raise PageLeftError
         assert "error" not in given, (method, given["error"])
         return given["result"]
 
@@ -123,11 +130,16 @@ class Tab:
         await self.call("Page.navigate", url=address)
 
     async def until(self, condition: str) -> None:
-        """Wait until JavaScript is true in the page, as its own frames see it."""
-        await self.evaluate(
+        """Wait until JavaScript is true in the page, or in the one that comes after it."""
+        asked = (
             f"new Promise(done => {{ const look = () => ({condition})"
             " ? done() : requestAnimationFrame(look); look(); })"
         )
+        async with asyncio.timeout(ANSWER_SECONDS):
+            while True:
+                with suppress(PageLeftError):
+                    await self.evaluate(asked)
+                    return
 
     async def picture(self) -> bytes:
         """The whole page as a PNG."""
