@@ -30,6 +30,12 @@ NOT_FOLLOWED = {
 }
 """Folders whose tests are not followed line by line: it would make schedules two and a half times
 as slow, and cover nothing more that is asked for."""
+LONG_LAWS = {
+    *("test_accounts", "test_both_ways", "test_calendar_pipeline", "test_carried", "test_folds"),
+    *("test_panes", "test_several_runs", "test_shares", "test_small_calendars"),
+    *("test_small_hours", "test_small_resolutions", "test_whole_records"),
+}
+"""Nor are these laws: others go through the same lines."""
 
 WAITING = {"browser", "dashboards", "deploy", "docs", "gateway", "integration"}
 """Folders whose tests mostly wait, for brokers and for other programs ..."""
@@ -62,7 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return item.path.relative_to(config.rootpath / "tests").parts[0]
 
     for item in items:
-        if folder(item) in NOT_FOLLOWED:
+        if folder(item) in NOT_FOLLOWED or item.path.stem in LONG_LAWS:
             item.add_marker("no_cover")
     if hasattr(config, "workerinput"):  # one of several: alone, what was named first comes first
         of_file = {item.path: folder(item) for item in items}

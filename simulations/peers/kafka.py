@@ -46,7 +46,9 @@ BEGIN = 1_763_424_000_000 // WINDOW * WINDOW
 PARTITIONS = 4
 SLOTS = WINDOW // INTERVAL
 BLOCK = 30
-MORE_BLOCKS = 16
+MORE_BLOCKS, MORE_OF_MANY = 16, 4
+LONG = 30_000_000
+"""Readings that are drained in ten seconds: half a second lies between two transactions."""
 BESIDE = (
     "a checkout of an older version, with an environment of its own: git worktree add DIR COMMIT; "
     "python -m venv DIR/.venv; DIR/.venv/bin/pip install -r DIR/requirements.lock; "
@@ -83,11 +85,12 @@ class Field:
     waves: int
     seconds: float
     compression: str | None = None
+    more_blocks: int = MORE_BLOCKS
     rates: dict[str, list[Drained]] = field(default_factory=dict)
 
     def fleet(self, kind: Kind) -> Fleet:
         """Readings, or blocks of them: there are more, or they would be drained in a moment."""
-        waves = self.waves * (MORE_BLOCKS if kind.block > 1 else 1)
+        waves = self.waves * (self.more_blocks if kind.block > 1 else 1)
         return Fleet(
             self.meters // kind.share,
             waves * SLOTS,
@@ -236,14 +239,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write the numbers here")
     parser.add_argument("--quick", action="store_true", help="small")
     parser.add_argument("--check", action="store_true", help="end with 1 if a target is missed")
-    parser.add_argument("--long", action="store_true", help="at least 7.5 million readings")
+    parser.add_argument("--long", action="store_true", help="at least 30 million readings")
     parser.add_argument("--compression", choices=("gzip", "snappy", "lz4", "zstd"))
     parser.add_argument("--names", nargs="*", default=[], help="of rows: only these")
     parser.add_argument("--beside", type=Path, metavar="DIR", help=BESIDE)
     parser.add_argument("--prove", action="store_true", help="are the peers' answers right?")
     given = parser.parse_args(arguments)
     if given.long:
-        given.waves = max(5, -(-7_500_000 // (given.meters * SLOTS)) + 2)
+        given.waves = max(5, -(-LONG // (given.meters * SLOTS)) + 2)
     if given.quick or given.prove:
         given.meters, given.waves, given.rounds = 200, 8, 1
 
@@ -251,10 +254,12 @@ def main(arguments: list[str] | None = None) -> int:
     print(json.dumps(setting, indent=2))
     with running(given.bootstrap) as broker, tempfile.TemporaryDirectory() as home:
         field = Field(
-            broker, Path(home), given.meters, given.waves, given.seconds, given.compression
+            *(broker, Path(home), given.meters, given.waves, given.seconds, given.compression),
+            more_blocks=MORE_OF_MANY if given.long else MORE_BLOCKS,
         )
         some = [p for p in them.PEERS if given.only == "all" and _is_named(p.name, given.names)]
-        blocks = [] if given.prove else [BLOCKS]
+        names = given.names or ["blocks"]
+        blocks = [BLOCKS] if not given.prove and any("blocks" in name for name in names) else []
         fill_topics(field, [*sorted({READINGS, *map(kind_for, some)}), *blocks])
         if given.prove:
             wrong = [one for one in some if not prove(field, one, them.install(one, cache()))]

@@ -27,7 +27,9 @@ HOURS = ["00:15-00:45", "00:00-00:15 00:30-12:00", "not 00:30-00:45"]
 """Of a window of four quarters of an hour, at midnight."""
 
 
-@pytest.mark.parametrize(("slots", "top"), [(3, 2), (4, 1), (4, 2)])
+@pytest.mark.parametrize(
+    ("slots", "top"), [(3, 2), (4, 1), pytest.param(4, 2, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("text", HOURS)
 @pytest.mark.parametrize("name", ["avg", "min", "median", "max", "p29", "max(15m)", "p29(15m)"])
 def test_an_answer_about_some_hours_is_private_at_the_cost_of_one_and_at_nothing_less(
