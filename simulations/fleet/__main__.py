@@ -14,6 +14,7 @@
     python -m simulations.fleet memory --help     what a meter takes under each preset
     python -m simulations.fleet restart --help    killed late in a day: when has it caught up?
     python -m simulations.fleet days --help       windows of a day beside quarters of an hour
+    python -m simulations.fleet placement --help  ten million meters over four instances, on paper
     python -m simulations.fleet groups --help     homes in groups too, beside homes alone
 
 Targets: at most 1 KiB per meter; the ledger restored in at most three bare reads of its topic;
@@ -37,7 +38,7 @@ MOST_PAUSE = 0.5
 AT_ONCE = 100_000
 COMMANDS = (
     *("load", "measure", "delay", "soak", "stages", "policies", "draws", "memory", "days"),
-    *("restart", "groups"),
+    *("restart", "groups", "placement"),
 )
 
 

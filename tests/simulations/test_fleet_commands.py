@@ -208,3 +208,14 @@ def test_days_are_measured_beside_quarters_of_an_hour(capsys: pytest.CaptureFixt
     said = capsys.readouterr().out
     assert said.count("windows of a day") == said.count("windows of a quarter of an hour") == 2
     assert said.count("times the throughput") == 2
+
+
+def test_meters_are_placed_and_shares_that_are_unfair_are_missed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    some = ["placement", "--meters", "20000", "--check"]
+    assert fleet.main(some) == 0
+    assert "all targets met" in capsys.readouterr().out
+    assert fleet.main([*some, "--partitions", "6"]) == 1  # two, two, one and one
+    assert fleet.main([*some, "--interval", "0.01"]) == 1  # two million readings a second
+    assert "a target is missed" in capsys.readouterr().out
