@@ -89,7 +89,9 @@ impl Form for Table {
         (line.len() <= MOST_BYTES).then_some(())?;
         let fields = self.lone.and_then(|lone| self.lone_fields(&lone, line));
         if let Some(fields) = fields {
-            return self.meaning.add_line(fields.map(trimmed), names, columns, at);
+            return self
+                .meaning
+                .add_line(fields.map(trimmed), names, columns, at);
         }
         let is_quoted = find(line, b'"').is_some();
         let most = if is_quoted {
