@@ -74,6 +74,6 @@ def test_only_the_first_readings_are_looked_at() -> None:
     ones, none = np.ones_like(times), np.zeros_like(times)
     for apart in (1, 7, 7, 7):
         starts = times * apart
-        some = Readings(["m"] * MOST, times, none, ones, starts, ones, none * 1.0, [], MOST)
+        some = Readings(["m"] * MOST, times, none, ones, starts, ones, np.zeros(MOST), [], MOST)
         steps.look(some)
     assert steps.median == 1
