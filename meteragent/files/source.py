@@ -24,7 +24,7 @@ from meteragent.formats.json_one import LONGEST_RECORD
 
 LINES = 2**12
 """Lines that are worked on together."""
-SEGMENT = 2**20
+SEGMENT = 2**18
 """Bytes that are looked at together."""
 MOST_HELD = 2**26
 """Bytes, that lines of unusual length may not surpass: they are worked on as they come."""
@@ -32,7 +32,7 @@ HEAD = 2**16
 """By so many first bytes an input is known again."""
 
 STANDARD = "-"
-_PIECE = 2**18
+_PIECE = SEGMENT
 _POLL_SECONDS = 0.2
 _GZIP = b"\x1f\x8b"
 _NEWLINE = ord("\n")
@@ -90,6 +90,7 @@ class Source:
         """How many lines have been handed out."""
         self._held: list[bytes] = []
         self._held_lines = 0
+        self._begun = False
 
     def close(self) -> None:
         """Let go of the file; not of standard input, which is not ours."""
@@ -125,7 +126,7 @@ class Source:
             raise damaged
 
     def _lines(self) -> Iterator[bytes]:
-        """Whole lines, as they come; empty ones mean a pause."""
+        """Whole lines as they come, and of the next what is there; empty ones mean a pause."""
         rest = b""
         for segment in self._segments():
             text = _unified(rest + segment)
@@ -134,14 +135,14 @@ class Source:
             if len(rest) > LONGEST_RECORD:  # no good record, whatever it holds: its size is enough
                 rest = rest[:LONGEST_RECORD] + rest[-1:]
             if cut:
-                yield text[:cut]
+                yield text
             if not segment:
                 yield b""
         if rest and self._whole:
             yield rest.removesuffix(b"\r") + b"\n"
 
     def _full_blocks(self, text: bytes) -> Iterator[LineBlock]:
-        """Hold whole lines, and give those that make a block full."""
+        """Hold the whole lines of a text, and give those that make a block full."""
         ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _NEWLINE) + 1
         done = at = 0
         while done < len(ends):
@@ -164,22 +165,24 @@ class Source:
 
     def _segments(self) -> Iterator[bytes]:
         """The stream without its mark, cut at multiples of `SEGMENT`; empty ones mean a pause."""
-        held, position = bytearray(), 0
+        held: list[bytes] = []
+        at = 0
         try:
             for piece in self._plain():
-                held += piece
-                while len(held) >= (room := SEGMENT - position % SEGMENT):
-                    yield self._segment(bytes(held[:room]), position)
-                    del held[:room]
-                    position += room
+                begin = 0
+                while len(piece) - begin >= (room := SEGMENT - at % SEGMENT):
+                    held.append(piece[begin : begin + room])
+                    begin, at = begin + room, at + room
+                    yield self._segment(held)
+                if begin < len(piece):
+                    held.append(piece[begin:])
+                    at += len(piece) - begin
                 if not piece:
                     if held:
-                        yield self._segment(bytes(held), position)
-                    position += len(held)
-                    held.clear()
+                        yield self._segment(held)
                     yield b""
         except (zlib.error, EOFError):
-            yield self._segment(bytes(held), position)
+            yield self._segment(held)
             raise InputDamaged(
                 self.shown,
                 self.lines + self._held_lines + 1,
@@ -187,13 +190,17 @@ class Source:
                 _FETCH,
             ) from None
         if held:
-            yield self._segment(bytes(held), position)
+            yield self._segment(held)
 
-    def _segment(self, segment: bytes, position: int) -> bytes:
-        if not position and segment.startswith(_UTF16):
+    def _segment(self, held: list[bytes]) -> bytes:
+        """What is held, and nothing is held any more; what comes in one piece is not copied."""
+        segment = b"".join(held)
+        held.clear()
+        if not self._begun and segment.startswith(_UTF16):
             raise InputDamaged(self.shown, 1, "is UTF-16 text", "save it as UTF-8")
-        if not position:
+        if not self._begun:
             segment = segment.removeprefix(_BOM)
+        self._begun = True
         self.head += segment[: HEAD - len(self.head)]
         return segment
 

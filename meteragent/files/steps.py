@@ -4,10 +4,13 @@ from collections import Counter
 
 import numpy as np
 
-from meteragent.stream.readings import Readings
+from meteragent.privacy.arrays import Integers, run_starts
+from meteragent.stream.readings import Numbered, Readings
 
 MOST = 2**16
 """Readings that are looked at: the first of an input tell."""
+_NEVER = 2**62
+"""Later than any time: nothing comes after it."""
 
 
 class Steps:
@@ -27,12 +30,23 @@ class Steps:
         intervals, counts = readings.intervals[blocks].tolist(), readings.counts[blocks].tolist()
         for step, count in zip(intervals, counts, strict=True):
             self._counts[step] += count - 1
-        ends = readings.ends.tolist()
-        for meter, start, end in zip(readings.meters, readings.starts.tolist(), ends, strict=True):
-            last = self._last.get(meter)
-            if last is not None and start > last:
-                self._counts[start - last] += 1
-            self._last[meter] = end
+        steps, counted = np.unique(self._between(readings), return_counts=True)
+        for step, count in zip(steps.tolist(), counted.tolist(), strict=True):
+            self._counts[step] += count
+
+    def _between(self, readings: Readings) -> Integers:
+        """From the end of a meter's run to its next one, wherever that comes later."""
+        meters = _numbered(readings.meters)
+        by_meter = np.argsort(meters.numbers, kind="stable")
+        starts, ends = readings.starts[by_meter], readings.ends[by_meter]
+        first = run_starts(meters.numbers[by_meter])
+        last = np.append(first[1:], len(ends)) - 1
+        names = [meters.names[number] for number in meters.numbers[by_meter[first]].tolist()]
+        before = np.append(_NEVER, ends[:-1])
+        before[first] = [self._last.get(name, _NEVER) for name in names]
+        self._last.update(zip(names, ends[last].tolist(), strict=True))
+        steps: Integers = starts - before
+        return steps[steps > 0]
 
     @property
     def median(self) -> int | None:
@@ -42,3 +56,11 @@ class Steps:
             return None
         upto = np.cumsum([self._counts[step] for step in steps])
         return steps[int(np.searchsorted(upto, (upto[-1] + 1) // 2))]
+
+
+def _numbered(meters: list[str] | Numbered) -> Numbered:
+    if isinstance(meters, Numbered):
+        return meters
+    numbers: dict[str, int] = {}
+    found = np.array([numbers.setdefault(meter, len(numbers)) for meter in meters], dtype=np.int64)
+    return Numbered([*numbers], found)

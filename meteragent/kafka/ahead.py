@@ -56,6 +56,7 @@ class Ahead:
                 now.append(polled)
                 continue
             done = asyncio.get_running_loop().run_in_executor(self._thread, work)
+            done.add_done_callback(_noted)
             self._work.append(done)
             fetched = replace(polled.fetched, found=done.result)
             self._begun.append(polled._replace(fetched=fetched))
@@ -72,3 +73,9 @@ class Ahead:
     def close(self) -> None:
         """Nobody takes what waits."""
         self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _noted(done: asyncio.Future[object]) -> None:
+    """Whoever takes it is told why it failed. What nobody takes is read again, and told of then."""
+    if not done.cancelled():
+        done.exception()

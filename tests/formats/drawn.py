@@ -168,6 +168,10 @@ TABLES = {
     "milliseconds": Tabled(
         Columns(), "ts,value,meter_id", "@s,@v,@m", TimeFormat("unix_ms"), Meaning()
     ),
+    "among": Tabled(
+        Columns(decimal_comma=True, delimiter=";"),
+        "more;value;x;ts;meter_id;note", "@x;@c;@x;@t;@m;@x", TimeFormat("auto", PARIS), ENERGY,
+    ),
     "beside": Tabled(
         Columns(quality="q", account="home", unit="u"),
         "q;meter_id;ts;home;value;u;more", "@q;@m;@t;@a;@v;@u;@x",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from dataclasses import replace
@@ -92,16 +93,18 @@ def test_what_is_small_or_python_reads_is_not_worth_it(monkeypatch: pytest.Monke
     assert Unpacker(Decoder()).ahead(LARGE) is None
 
 
-def test_what_is_wrong_is_said_when_it_is_taken() -> None:
-    broken = bytearray(readings(20_000, codec=GZIP).raw)
-    broken[200:300] = bytes(100)
-    fetched = Fetched(bytes(broken), ((0, len(broken)),), 0)
-    assert len(broken) > LEAST_AHEAD
+def broken() -> Fetched:
+    raw = bytearray(readings(20_000, codec=GZIP).raw)
+    raw[200:300] = bytes(100)
+    assert len(raw) > LEAST_AHEAD
+    return Fetched(bytes(raw), ((0, len(raw)),), 0)
 
+
+def test_what_is_wrong_is_said_when_it_is_taken() -> None:
     async def taken() -> None:
         unpacker = Unpacker(Decoder())
         waiting = Ahead()
-        polled = Polled(SOURCES[0], fetched, None, cast("Intake", unpacker))
+        polled = Polled(SOURCES[0], broken(), None, cast("Intake", unpacker))
         assert await waiting.turn([polled]) == []
         [found] = await waiting.turn([])
         with pytest.raises(BatchRefused, match="is not what was compressed"):
@@ -109,6 +112,26 @@ def test_what_is_wrong_is_said_when_it_is_taken() -> None:
         waiting.close()
 
     asyncio.run(taken())
+
+
+@pytest.mark.parametrize("drops", [True, False])
+def test_of_what_is_wrong_and_is_not_taken_nobody_complains(drops: bool) -> None:  # noqa: FBT001
+    complaints: list[object] = []
+
+    async def left() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, said: complaints.append(said))
+        waiting = Ahead()
+        polled = Polled(SOURCES[0], broken(), None, cast("Intake", Unpacker(Decoder())))
+        await waiting.turn([polled])
+        if drops:
+            waiting.drop(SOURCES[0])
+        assert len(await waiting.turn([])) == (not drops)
+        waiting.close()
+        del waiting
+        gc.collect()
+
+    asyncio.run(left())
+    assert complaints == []
 
 
 def test_polls_are_taken_in_order_each_after_the_next_has_come() -> None:

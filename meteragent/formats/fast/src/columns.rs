@@ -1,6 +1,6 @@
 //! What is found in records, and the numbers of ids.
 
-use crate::text::find;
+use crate::text::{find, word};
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
@@ -16,22 +16,6 @@ impl Short {
         let nth = |at: usize| name.get(at..).map_or(0, word);
         let length = (name.len() as u64) << 56;
         Some(Short([nth(0), nth(8), nth(16) | length]))
-    }
-}
-
-/// The first eight bytes, or all that there are; never through memory, which would wait for them.
-fn word(bytes: &[u8]) -> u64 {
-    if let Some(eight) = bytes.first_chunk() {
-        return u64::from_le_bytes(*eight);
-    }
-    match (bytes.first_chunk(), bytes.last_chunk()) {
-        (Some(first), Some(last)) => {
-            let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
-            u64::from(first) | u64::from(last) << (8 * (bytes.len() - 4))
-        }
-        _ => bytes
-            .iter()
-            .rfold(0, |word, byte| word << 8 | u64::from(*byte)),
     }
 }
 
@@ -127,6 +111,10 @@ const OF_A_VALUE: usize = size_of::<f64>();
 /// With its tuple in Python; its bytes are there twice for a moment.
 const OF_AN_ODD: usize = 256;
 
+/// Lines that come together, of which room is made for the columns, and what each has at least.
+const LINES: usize = 1 << 12;
+const SHORTEST_LINE: usize = 16;
+
 /// What records are written in.
 pub trait Form {
     /// Put the runs of a record behind the others. Nothing: it is not surely good, and `columns`
@@ -218,6 +206,7 @@ impl Columns {
         first: i64,
         timestamp: i64,
     ) -> i64 {
+        self.expect((text.len() / SHORTEST_LINE).min(LINES));
         let (mut offset, mut rest) = (first, text);
         while let Some(length) = find(rest, b'\n') {
             let line = &rest[..length];

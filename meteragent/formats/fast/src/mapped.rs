@@ -87,6 +87,27 @@ impl Meaning {
         Some(())
     }
 
+    /// The run of a line that is one reading: its meter, its time and its value.
+    ///
+    /// Nothing: it is not surely good.
+    pub fn add_line(
+        &self,
+        [meter, time, value]: [&[u8]; 3],
+        names: &mut Names,
+        columns: &mut Columns,
+        standing: Standing,
+    ) -> Option<()> {
+        is_meter(meter).then_some(())?;
+        let stamp = self.times.of_text(time)?;
+        columns.watts.push(self.written(value.trim_ascii())?);
+        self.fits(&stamp, 1)?;
+        if stamp.is_local {
+            columns.locals.push(columns.offsets.len() as i64);
+        }
+        columns.run(names.number(meter), standing, 1, stamp.at, self.interval);
+        Some(())
+    }
+
     /// The runs of a document, or of an entry in it. Nothing: it is not surely good.
     pub fn add(
         &self,

@@ -1,10 +1,10 @@
 //! Lines of a table; `meteragent.formats.csv_rows` says in Python what each means.
 
-use crate::cells::{Cell, Found, Scratch};
+use crate::cells::{Cell, Found, Lone, Scratch};
 use crate::columns::{Columns, Form, Names, Standing};
 use crate::mapped::Meaning;
 use crate::record::MOST_BYTES;
-use crate::text::find;
+use crate::text::{Either, find};
 
 /// Bytes of a line with quotes that is read here.
 const LONGEST_QUOTED: usize = 1 << 16;
@@ -19,6 +19,7 @@ pub struct Table {
     pub cells: Vec<(usize, usize)>,
     /// What they mean.
     pub meaning: Meaning,
+    lone: Option<Lone>,
     scratch: Scratch,
 }
 
@@ -28,11 +29,53 @@ impl Table {
         Table {
             delimiter,
             needed,
+            lone: meaning.lone().and_then(|lone| columns_of(&lone, &cells)),
             cells,
             meaning,
             scratch: Scratch::default(),
         }
     }
+
+    /// The fields of a line that is one reading, by their columns. Nothing: it has not all that
+    /// are needed, or a quote.
+    #[inline]
+    fn lone_fields<'a>(&self, lone: &Lone, line: &'a [u8]) -> Option<[&'a [u8]; 3]> {
+        let mut found = [&line[..0]; 3];
+        let (mut begin, mut column) = (0, 0);
+        let mut stops = Either::of(line, [self.delimiter, b'"']);
+        while column < self.needed {
+            let end = match stops.next() {
+                Some(at) if line[at] == b'"' => return None,
+                Some(at) => at,
+                None if column + 1 == self.needed => line.len(),
+                None => return None,
+            };
+            let field = &line[begin..end];
+            for (which, its) in [lone.meter, lone.time, lone.value].into_iter().enumerate() {
+                if its == column {
+                    found[which] = field;
+                }
+            }
+            begin = end + 1;
+            column += 1;
+        }
+        let rest = line.get(begin..).unwrap_or_default(); // nobody asks what it says
+        find(rest, b'"').is_none().then_some(found)
+    }
+}
+
+/// The columns of fields that nothing is asked for beside.
+fn columns_of(lone: &Lone, cells: &[(usize, usize)]) -> Option<Lone> {
+    let column = |cell| {
+        let its = cells.iter().find(|(_, its)| *its == cell)?;
+        Some(its.0)
+    };
+    let is_all = cells.len() == 3;
+    is_all.then_some(Lone {
+        meter: column(lone.meter)?,
+        time: column(lone.time)?,
+        value: column(lone.value)?,
+    })
 }
 
 impl Form for Table {
@@ -43,6 +86,13 @@ impl Form for Table {
         columns: &mut Columns,
         at: Standing,
     ) -> Option<()> {
+        (line.len() <= MOST_BYTES).then_some(())?;
+        let fields = self.lone.and_then(|lone| self.lone_fields(&lone, line));
+        if let Some(fields) = fields {
+            return self
+                .meaning
+                .add_line(fields.map(trimmed), names, columns, at);
+        }
         let is_quoted = find(line, b'"').is_some();
         let most = if is_quoted {
             LONGEST_QUOTED

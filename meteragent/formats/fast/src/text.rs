@@ -19,6 +19,30 @@ fn is_one(letters: u64, letter: u8) -> u64 {
     zero.wrapping_sub(ONES) & !zero & HIGH
 }
 
+/// The same, of every one: no carry goes from one letter to the next.
+fn every(letters: u64, letter: u8) -> u64 {
+    let others = letters ^ (ONES * u64::from(letter));
+    let lower = (others & !HIGH) + (ONES * 0x7f);
+    !(lower | others) & HIGH
+}
+
+/// The first eight bytes, or all that there are; never through memory, which would wait for them.
+#[inline]
+pub fn word(bytes: &[u8]) -> u64 {
+    if let Some(eight) = bytes.first_chunk() {
+        return u64::from_le_bytes(*eight);
+    }
+    match (bytes.first_chunk(), bytes.last_chunk()) {
+        (Some(first), Some(last)) => {
+            let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+            u64::from(first) | u64::from(last) << (8 * (bytes.len() - 4))
+        }
+        _ => bytes
+            .iter()
+            .rfold(0, |word, byte| word << 8 | u64::from(*byte)),
+    }
+}
+
 /// Where a letter stands first.
 #[inline]
 pub fn find(text: &[u8], letter: u8) -> Option<usize> {
@@ -32,6 +56,49 @@ pub fn find(text: &[u8], letter: u8) -> Option<usize> {
     }
     let rest = text[at..].iter().position(|one| *one == letter);
     rest.map(|rest| at + rest)
+}
+
+/// Where either of two letters stands, from the left to the right.
+pub struct Either<'a> {
+    text: &'a [u8],
+    letters: [u8; 2],
+    /// Where the next eight begin, and which of the last ones are either.
+    at: usize,
+    found: u64,
+}
+
+impl<'a> Either<'a> {
+    /// In this text.
+    #[inline]
+    pub fn of(text: &'a [u8], letters: [u8; 2]) -> Self {
+        Either {
+            text,
+            letters,
+            at: 0,
+            found: 0,
+        }
+    }
+}
+
+impl Iterator for Either<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let [one, other] = self.letters;
+        while self.found == 0 {
+            let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
+            let (letters, beyond) = match rest.first_chunk::<8>() {
+                Some(eight) => (u64::from_le_bytes(*eight), 0),
+                None => (word(rest), u64::MAX << (8 * rest.len())),
+            };
+            self.found = (every(letters, one) | every(letters, other)) & !beyond;
+            self.at += 8;
+        }
+        let nth = self.found.trailing_zeros() as usize / 8;
+        self.found &= self.found - 1;
+        Some(self.at - 8 + nth)
+    }
 }
 
 /// How many letters come before a quote, a backslash, or what is not printable ASCII.

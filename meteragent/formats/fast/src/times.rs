@@ -2,6 +2,7 @@
 
 use crate::moment::{self, DAY};
 use crate::record::LATEST;
+use crate::text;
 
 /// Of seconds, milliseconds, microseconds and nanoseconds since the epoch, each up to its double.
 const SIZES: [i64; 4] = [
@@ -209,6 +210,9 @@ impl Times {
 
 /// Digits, and the thousandths that the digits behind a point make, if there is one.
 fn decimal(text: &[u8]) -> Option<(i64, i64)> {
+    if let Some((whole, [])) = text::whole(text) {
+        return Some((whole, 0));
+    }
     let digits = text
         .iter()
         .take_while(|digit| digit.is_ascii_digit())

@@ -108,11 +108,17 @@ fn every_form(form: &str) -> Vec<Box<dyn FnMut(&[u8]) -> Columns>> {
     ];
     assert!(registered.learn(7, Kind::Record(whole)));
     let (plain, columns) = (flat(form), meaning(0, 1, false, form));
+    let of_meters = Meaning {
+        only_meter: None,
+        meter: Some(2),
+        ..meaning(0, 1, false, form)
+    };
     vec![
         reader(Canonical),
         reader(Mapped::new(deep.0, deep.1)),
         reader(Mapped::new(plain.0, plain.1)),
         reader(Table::new(b',', 2, vec![(0, 0), (1, 1)], columns)),
+        reader(Table::new(b',', 3, vec![(0, 0), (1, 1), (2, 2)], of_meters)),
         reader(registered),
     ]
 }
@@ -137,6 +143,7 @@ fn like_json() -> impl Strategy<Value = Vec<u8>> {
         Just("{\"r\":[{\"t\":1763424000,\"v\":[1,2]}]}".to_owned()),
         Just("{\"ts\":1763424000000,\"values\":[5,{}]}\n".to_owned()),
         Just("2025-11-18T00:00:00Z,1.5\n".to_owned()),
+        Just("2025-11-18T00:00:00Z,1.5,m\n".to_owned()),
         Just("\0\0\0\0\u{7}".to_owned()),
         Just("\n".to_owned()),
     ];
@@ -247,6 +254,17 @@ proptest! {
     fn letters_are_found_where_they_stand_first(text in like_json(), letter in any::<u8>()) {
         let expected = text.iter().position(|one| *one == letter);
         prop_assert_eq!(text::find(&text, letter), expected);
+    }
+
+    #[test]
+    fn either_of_two_letters_is_found_wherever_it_stands(
+        text in prop::collection::vec(prop_oneof![Just(b','), Just(b'"'), b'!'..b'/', any::<u8>()], 0..40),
+        letters in prop_oneof![Just([b',', b'"']), any::<[u8; 2]>()],
+    ) {
+        let is_either = |at: &usize| letters.contains(&text[*at]);
+        let expected: Vec<_> = (0..text.len()).filter(is_either).collect();
+        let found: Vec<_> = text::Either::of(&text, letters).collect();
+        prop_assert_eq!(found, expected);
     }
 
     #[test]
