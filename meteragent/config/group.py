@@ -54,8 +54,9 @@ class GroupSettings(PolicySettings):
         "The lowest reading of a home; lower ones count as this. Negative for export.", default="0"
     )
     home_maximum: Power = setting(
-        "The highest reading of a home. As a `radius`, the whole range from `home_minimum` to here "
-        "makes the promise ordinary differential privacy for a home, at the noise that this takes.",
+        "The highest reading of a home. With the whole range from `home_minimum` to here as "
+        "`radius`, the promise is ordinary differential privacy for a home, at the price of that "
+        "much noise.",
         '"24kW"',
     )
     output: TopicName | None = setting(
@@ -64,8 +65,8 @@ class GroupSettings(PolicySettings):
         default=None,
     )
     min_homes: Many = setting(
-        "Groups of fewer members are withheld, for law and trust: the promise does not depend on "
-        "how many there are.",
+        "Groups with fewer members are withheld, for law and trust: the promise does not depend "
+        "on how many there are.",
         default=10,
     )
 

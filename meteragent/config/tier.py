@@ -39,7 +39,7 @@ class TierSettings(Settings):
         '"0.1"',
     )
     output: TopicName | None = setting(
-        "The topic for these releases; by default that of the policy's, a dot and the name.",
+        "The topic for these releases; by default the policy's topic, a dot and the name.",
         '"meter.sanitized.research"',
         default=None,
     )

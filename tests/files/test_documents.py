@@ -118,7 +118,7 @@ def test_null_data_is_absent() -> None:
     "row", ["300,20240301", "300,x,1,1,A,,,,", "300,20240301,x,1,A,,,,", "300,20240231,1,1,A,,,,"]
 )
 def test_a_row_that_is_none_is_refused_and_never_quoted(row: str) -> None:
-    with pytest.raises(InputDamaged, match="in: line 1: is no NEM12 in row 3; fetch it again"):
+    with pytest.raises(InputDamaged, match="in: line 1: is not NEM12 in row 3; fetch it again"):
         nem12(row)
 
 
@@ -174,10 +174,10 @@ def test_a_block_of_no_usage_point_is_called_by_its_own_name() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("<a>", "is no XML"),
+        ("<a>", "is not XML"),
         ("<a/>", "is XML, but no ESPI"),
-        ("[1]", "holds what is no object"),
-        ("[", "is no JSON"),
+        ("[1]", "holds something other than objects"),
+        ("[", "is not JSON"),
         ("ts,value", "is no array"),
     ],
 )

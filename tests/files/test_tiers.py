@@ -129,10 +129,10 @@ def test_tables_say_the_tier(directory: Path) -> None:
     [
         (PLAIN, 'is missing for the tier "research"; write --tier research=FILE'),
         (TOLD[:-2], 'is missing for the tier "public"'),
-        ([*TOLD, "--tier", "nobody=x.jsonl"], "names a tier that there is not; known are: "),
+        ([*TOLD, "--tier", "nobody=x.jsonl"], "names a tier that does not exist; known are: "),
         ([*TOLD, "--tier", "research=x.jsonl"], "names a tier or a file twice"),
         ([*TOLD[:-1], "public=out.jsonl"], "names a tier or a file twice"),
-        ([*TOLD[:-1], "public"], "is no NAME=FILE; write --tier research=research.jsonl"),
+        ([*TOLD[:-1], "public"], "is not NAME=FILE; write --tier research=research.jsonl"),
         ([*TOLD[:-1], "public=in.jsonl"], "is the input itself"),
     ],
 )

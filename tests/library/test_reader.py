@@ -216,7 +216,7 @@ def test_layers_say_how_many_homes_draw_more_than_how_much(kind: str) -> None:
     assert sum(right.values()) > 155
     with pytest.raises(InvalidSetting, match=r"^plan: asks for no layers"):
         ma.reader.spread(of_groups(OF_GROUPS, 1), OF_GROUPS)
-    with pytest.raises(InvalidSetting, match=r"^query: is answered by several numbers a window"):
+    with pytest.raises(InvalidSetting, match=r"^query: has several numbers for each window"):
         ma.reader.ranges(of_groups(plan, 1), plan, query="layers(500W)")
 
 
