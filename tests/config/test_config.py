@@ -355,8 +355,10 @@ SECURITY = "[kafka.security]\n"
         ("[kafkaa]\n" + POLICY, 'kafkaa: is not a setting; did you mean "kafka"?'),
         (
             "[qqqq]\n" + POLICY,
-            "qqqq: is not a setting; known are "
-            "agent, kafka, mqtt, input, http, log, budget, policy",
+            (
+                "qqqq: is not a setting; known are "
+                "agent, kafka, mqtt, input, http, log, budget, policy"
+            ),
         ),
         (
             "[agent]\nkeyfile = 1\n" + POLICY,
