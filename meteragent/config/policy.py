@@ -45,7 +45,7 @@ class PolicySettings(Settings):
     `epsilon` is the loss of one draw: someone who weighs two worlds that differ by at most
     `radius` in every reading sees their odds change by at most `exp(epsilon)`. `budget` is the
     same for all answers of any `horizon` together that starts or ends with a window; any other
-    stretch as long touches one window more. A `radius` that is no whole number of steps counts
+    stretch as long touches one window more. A `radius` that is not a whole number of steps counts
     as the next one that is. `meteragent explain` says all of it in numbers.
     """
 
