@@ -21,8 +21,8 @@ Table = TypeVar("Table", bound=PolicySettings)
 class Budget(Settings):
     """What all policies of a meter together may lose, where it has several.
 
-    Each policy spends its own `share` of `amount`, and nothing else: so none starves another, and
-    none tells by what it withholds what another one found. Without this table, each meter has
+    Each policy spends its own `share` of `amount`, and nothing else. So none starves another, and
+    what one withholds says nothing about what another found. Without this table, each meter has
     one policy, with a budget and a horizon of its own.
     """
 

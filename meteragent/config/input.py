@@ -30,11 +30,11 @@ Intervals = dict[str, int]
 class Input(Settings):
     """How readings are written: for Kafka's messages, JSON lines and tables alike.
 
-    What is not set is canonical: `{"meter_id": "m-17", "ts": 1763424000000, "value": 412.5}`. In
+    By default a reading is `{"meter_id": "m-17", "ts": 1763424000000, "value": 412.5}`. In
     JSON a name is a path, such as `ENERGY.Power` or `emeters.0.power`; `readings[].value` goes
     through the entries of a list, and `values[]` through values an `interval` apart. In a table
     it is a column, by name or number. A `format` sets what its recipe says, and the settings
-    beside it go before that.
+    beside it take precedence.
     """
 
     format: Text | None = setting(
