@@ -47,8 +47,9 @@ def copies(
             raise _refused(problem, f"write {TIER} {name}=FILE")
     for name in files:
         if name not in tiers:
-            known = ", ".join(tiers) or "what is released here has no tiers"
-            raise _refused("names a tier that does not exist", f"known are: {known}")
+            known = ", ".join(tiers)
+            instead = f"known are: {known}" if known else "leave it out: there are none"
+            raise _refused("names a tier that does not exist", instead)
     return {name: Place(opened(files[name]), encoder(its)) for name, its in tiers.items()}
 
 

@@ -124,7 +124,7 @@ def test_one_policy_needs_no_configuration(directory: Path, capsys: Said) -> Non
         (("totals",), "-c: is missing; name the configuration, or", Exit.CONFIGURATION),
         (("top", "--count", "0", *BOTH), "--count: is below 1", Exit.CONFIGURATION),
         (("top", "--ledger", "none.db"), "none.db: is not a file; name the", Exit.FILE),
-        (("top", "--ledger", "in.jsonl"), "in.jsonl: is no ledger, or a", Exit.DATA),
+        (("top", "--ledger", "in.jsonl"), "in.jsonl: is not a ledger, or", Exit.DATA),
         (("top", "--ledger", "other.db"), "other.db: is not a ledger of a", Exit.DATA),
     ],
 )

@@ -256,7 +256,7 @@ def test_what_makes_no_sense_is_refused() -> None:
     other = ma.policy("tv-content", interval="1h")
     with pytest.raises(InvalidSetting, match=r"^plan: is not that of releases under"):
         ma.reader.bills(told, other)
-    with pytest.raises(InvalidSetting, match=r"^query: is not asked by the plan"):
+    with pytest.raises(InvalidSetting, match=r"^query: is not in the plan"):
         ma.reader.sums(told, PLAN, query="p95")
     with pytest.raises(InvalidSetting, match=r"^loss: is none; write one of absolute"):
         ma.reader.guesses(told, PLAN, [1.0], loss="hinge")
