@@ -67,7 +67,11 @@ def test_a_key_that_was_replaced_on_purpose_is_adopted(
             Exit.FILE,
             "none.db: is not a file; name the ledger of a `sanitize`",
         ),
-        (("--ledger", "in.jsonl", "--key-file", "other.key"), Exit.DATA, "in.jsonl: is not a ledger"),
+        (
+            ("--ledger", "in.jsonl", "--key-file", "other.key"),
+            Exit.DATA,
+            "in.jsonl: is not a ledger",
+        ),
         (("--ledger", "spend.db", "--key-file", "none.key"), Exit.KEY, "none.key"),
     ],
 )

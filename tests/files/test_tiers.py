@@ -149,7 +149,9 @@ def test_a_tier_of_nothing_that_is_released_is_refused(
 ) -> None:
     (directory / "agent.toml").write_text(CONFIGURATION)
     assert main([*PLAIN, "--tier", "research=x.jsonl"]) != Exit.OK
-    assert "names a tier that does not exist; leave it out: there are none" in capsys.readouterr().err
+    assert (
+        "names a tier that does not exist; leave it out: there are none" in capsys.readouterr().err
+    )
 
 
 def test_a_ledger_with_tiers_says_what_was_spent_without_a_configuration(
