@@ -168,7 +168,7 @@ class LedgerLost(MeterAgentError):
     def __init__(self, ledger: str, how: str) -> None:
         super().__init__(
             f"kafka.ledger: {ledger} {how}: what its meters have spent is unknown; "
-            "`meteragent ledger accept-loss` says from when on it does not matter"
+            "`meteragent ledger accept-loss` says when that no longer matters"
         )
         self.ledger = ledger
         self.how = how
@@ -179,7 +179,7 @@ class LedgerOfAnother(MeterAgentError):
 
     def __init__(self, ledger: str, what: str, there: str, here: str, instead: str) -> None:
         super().__init__(
-            f"{ledger}: is another's ledger: its {what} is {there}, and {here} here; {instead}"
+            f"{ledger}: is someone else's ledger: its {what} is {there}, and {here} here; {instead}"
         )
         self.ledger = ledger
         self.what = what
@@ -196,7 +196,7 @@ class LedgerMoving(MeterAgentError):
     def __init__(self, ledger: str) -> None:
         super().__init__(
             f"kafka.ledger: the accounts of {ledger} are being moved; wait for "
-            "`meteragent ledger migrate`, or run it again if it was broken off"
+            "`meteragent ledger migrate`, or run it again if it was interrupted"
         )
         self.ledger = ledger
 
@@ -208,7 +208,7 @@ class AccountsAstray(MeterAgentError):
         self, ledger: str, partition: int, count: int, partitioner: str, instead: str
     ) -> None:
         super().__init__(
-            f"kafka.partitioner: {count} accounts in partition {partition} of {ledger} do not lie "
+            f"kafka.partitioner: {count} accounts in partition {partition} of {ledger} are not "
             f"where {partitioner} puts their meters; {instead}"
         )
         self.ledger = ledger
@@ -223,8 +223,8 @@ class Superseded(MeterAgentError):
 
     def __init__(self, group: str) -> None:
         super().__init__(
-            f"kafka.group: instances of {group} are at work with a newer configuration; give this "
-            "one the same, or write another kafka.revision to go back to this one"
+            f"kafka.group: instances of {group} are running with a newer configuration; "
+            "give this one the same, or write another kafka.revision to go back to this one"
         )
         self.group = group
 
@@ -236,7 +236,7 @@ class TooEarly(MeterAgentError):
 
     def __init__(self, until: str) -> None:
         super().__init__(
-            f"what was lost may lie in one horizon with what is released before {until}; run again "
+            f"what was lost may share a horizon with what is released before {until}; run again "
             "then, or add --yes: until then meters may spend up to a second budget"
         )
         self.until = until
@@ -259,7 +259,7 @@ class BatchRefused(MeterAgentError):
 
     def __init__(self, offset: int, problem: str) -> None:
         super().__init__(
-            f"kafka.input: a compressed batch at offset {offset} or behind it {problem}; delete "
+            f"kafka.input: a compressed batch at or after offset {offset} {problem}; delete "
             "the records up to it, and look at its sender"
         )
         self.offset = offset

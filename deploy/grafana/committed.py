@@ -40,7 +40,7 @@ COMMITS = Row(
         ),
         Lines(
             "Stalls",
-            "For how long the loop, the brokers or a due commit have made no progress.",
+            "How long the event loop, the brokers or a due commit have made no progress.",
             "s",
             (
                 Query(

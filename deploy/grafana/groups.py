@@ -39,7 +39,7 @@ NOW = Row(
     (
         Number(
             "Groups",
-            "How many groups are known under each policy: any home of theirs was heard.",
+            "How many groups are known under each policy: those of which some home was heard.",
             "short",
             (Query(GROUPS, "{{policy}}", POLICY),),
             width=4,
@@ -53,8 +53,8 @@ NOW = Row(
         ),
         Number(
             "Newest window decided",
-            "How long ago the newest window ended that is decided of any group: grace, idle and "
-            "the window's own length are in it.",
+            "How long ago the newest decided window of any group ended. This includes grace, "
+            "idle and the window's own length.",
             "s",
             (Query(AGE, "{{policy}}", POLICY),),
             width=4,
@@ -63,8 +63,8 @@ NOW = Row(
         ),
         Number(
             "Panes held up",
-            "How many panes some partition of the input has told of, and another has not. One or "
-            "two come and go; when they stay, MeterAgentGroupsWait says so.",
+            "How many panes some partition of the input has reported, and another has not. One "
+            "or two come and go; if they stay, MeterAgentGroupsWait says so.",
             "short",
             (Query(WAITING, "{{policy}}", POLICY),),
             width=4,
@@ -74,7 +74,7 @@ NOW = Row(
         Number(
             "Group windows withheld",
             "The share of the windows that ended lately of which nothing was published: too few "
-            "homes, a budget that is spent, or a part that was lost.",
+            "homes, no budget left, or a part that was lost.",
             "percentunit",
             (Query(of_groups(WITHHELD), "{{policy}}", POLICY),),
             width=4,
@@ -83,8 +83,9 @@ NOW = Row(
         ),
         Number(
             "Memberships refused",
-            "Homes that are not in a group they are said to be in: for what they reserve, for a "
-            "record that came too soon before its window, or for one that is damaged.",
+            "Homes that do not count in a group that lists them: because they reserve too "
+            "little, because the record came too shortly before its window, or because it is "
+            "damaged.",
             "short",
             (Query(total(memberships(DOUBTFUL)), "refused"),),
             width=4,
@@ -133,8 +134,8 @@ PUBLISHED = Row(
         ),
         Lines(
             "Delay from window end to group release",
-            "The wall clock's delay of half, and of nearly all, of what was committed. It holds "
-            "grace and idle, and the slowest partition with members.",
+            "From the end of a window to its release, by the wall clock, for half and for nearly "
+            "all of them. It includes grace and idle, and the slowest partition with members.",
             "s",
             tuple(
                 Query(
@@ -163,7 +164,7 @@ SPENDING = Row(
         Lines(
             "Budget demand of groups",
             "What the windows that end cost or would cost, as a share of what a group's budget "
-            "can bear for ever. Above 100 % some windows will be withheld.",
+            "can sustain. Above 100 % some windows will be withheld.",
             "percentunit",
             (Query(of_groups(DEMAND), "{{policy}}", POLICY),),
             steps=((None, GREY), (1, RED)),
@@ -206,9 +207,9 @@ DASHBOARD = Dashboard(
     file="groups.json",
     title="Groups of homes",
     meaning=(
-        "For whoever reads feeders and other sums of homes: how far they are decided, which "
-        "partitions hold them up, who is in them, and what they cost each home. No group and no "
-        "home is named, and nothing depends on what anybody measured."
+        "For whoever works with feeders and other sums of homes: how far they are decided, which "
+        "partitions hold them up, how many homes are in them, and what they cost each home. No "
+        "group and no home is named, and nothing depends on what anybody measured."
     ),
     since="now-6h",
     rows=(NOW, PROGRESS, TOLD, PUBLISHED, SPENDING),

@@ -58,11 +58,11 @@ GUARANTEE = Row(
         ),
         Table(
             "What one answer means",
-            "For each answer of a window: its cost at the radius, how far it is off, and "
-            "the most it can tell to whoever knows everything else. Noise and errors are "
-            "in the policy's unit. Noise falls to 1/e over its scale; a guess gains at most that "
-            "many times the chance. Where all answers of a window share one draw, what they cost "
-            "and tell together stands at joint.",
+            "For each answer of a window: its cost at the radius, how far it is off, and the "
+            "most it can tell somebody who knows everything else. Noise and errors are in the "
+            "policy's unit. Noise falls to 1/e over its scale; a guess gains at most that many "
+            "times the chance. Where all answers of a window share one draw, what they cost and "
+            "tell together is shown as joint.",
             QUIET,
             width=12,
             height=7,

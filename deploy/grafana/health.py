@@ -28,7 +28,7 @@ NOW = Row(
         ),
         Number(
             "Longest stall",
-            "For how long the loop, the brokers or a due commit have made no progress. "
+            "How long the event loop, the brokers or a due commit have made no progress. "
             "Normally a second or two; /healthz fails at agent.progress_deadline, "
             "which is 60 s.",
             "s",

@@ -128,8 +128,8 @@ DASHBOARD = Dashboard(
                 ),
                 Lines(
                     "Spent by query",
-                    "The same, for each question that is asked of a window: which of them is "
-                    "expensive; at joint for all whose answers share one draw.",
+                    "The same for each question asked of a window: which of them is expensive. "
+                    "Those whose answers share one draw are shown together, as joint.",
                     QUIET,
                     (
                         Query(
@@ -144,7 +144,7 @@ DASHBOARD = Dashboard(
                 Lines(
                     "Budget demand",
                     "What the windows that end cost or would cost, as a share of what the budget "
-                    "can bear for ever. Above 100 % some windows will be withheld.",
+                    "can sustain. Above 100 % some windows will be withheld.",
                     "percentunit",
                     (Query(DEMAND, "{{policy}}", POLICY),),
                     steps=((None, GREY), (1, RED)),

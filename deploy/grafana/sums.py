@@ -37,7 +37,7 @@ PROGRESS = Row(
         Lines(
             "Partitions waited for",
             "Which partitions of the input the next pane waits for, if any: look there for what "
-            "stands still.",
+            "has stalled.",
             "short",
             (Query(HOLDING, "{{policy}}: {{partition}}", ("policy", "partition")),),
             least=0,
@@ -68,8 +68,8 @@ TOLD = Row(
         ),
         Lines(
             "Partial sums",
-            "Records per second of what partitions of the input tell of their homes, as they are "
-            "added up, by instance.",
+            "Records per second in which partitions of the input report about their homes, as "
+            "they are added up, by instance.",
             "rps",
             (Query(total(of_sums(rate("records")), by="instance"), "{{instance}}", ("instance",)),),
             width=6,
@@ -78,8 +78,8 @@ TOLD = Row(
         ),
         Lines(
             "Partial sums refused",
-            "In the last minutes, by reason. Whoever knows other members than the rest has its "
-            "sums refused; late and repeated ones were decided, or told, before.",
+            "In the last minutes, by reason. An instance that knows other members than the rest "
+            "has its sums refused; late and repeated ones had been decided, or reported, before.",
             "short",
             (
                 Query(
@@ -97,8 +97,8 @@ TOLD = Row(
         ),
         Lines(
             "Memberships",
-            "What became of them when they were read last: those that take effect, those that "
-            "begin later than they were to, and those that do not.",
+            "What became of them when they were last read: those that take effect, those that "
+            "begin later than asked, and those that do not.",
             "short",
             (Query(memberships(".+"), "{{outcome}}", ("outcome",)),),
             width=6,

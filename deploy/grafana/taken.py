@@ -21,7 +21,7 @@ INPUT = Row(
         Lines(
             "Readings by outcome",
             "Late ones came when their window had been decided; of two for the same slot "
-            "the second is a duplicate. Where presence is private, only late ones count.",
+            "the second is a duplicate. Where presence is private, none are counted.",
             "rps",
             (Query(total(rate("readings"), by="outcome"), "{{outcome}}", ("outcome",)),),
             least=0,

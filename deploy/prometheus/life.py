@@ -20,7 +20,7 @@ ALERTS = (
             (
                 "Read the last line of its standard error, and its exit code (`meteragent "
                 "--help`): 3 is a setting, **4 the noise key**, 5 brokers that cannot be reached, "
-                "6 rights, 9 topics, **10 a ledger that was lost**, 11 one that is another's, 12 a "
+                "6 rights, 9 topics, **10 a ledger that was lost**, 11 one of somebody else, 12 a "
                 "newer configuration."
             ),
             (

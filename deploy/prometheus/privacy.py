@@ -46,7 +46,7 @@ ALERTS = (
         "Meters have no budget left",
         "{{ $value | humanizePercentage }} of the meters under {{ $labels.policy }} have no budget "
         "left for their next window.",
-        "Their budget of this horizon is spent, so nothing more of them is published for now.",
+        "Their budget of this horizon is spent, so nothing more is published of them for now.",
         (
             "`meteragent ledger top -c agent.toml` names the meters, on the trusted side.",
             (
@@ -121,13 +121,13 @@ ALERTS = (
             ),
             (
                 "All senders: `kafka.partitioner` is not the one they use. Java's client and those "
-                "after it use murmur2, librdkafka's crc32. Some of them: two head-ends with "
+                "modelled on it use murmur2, librdkafka uses crc32. Some of them: two head-ends, "
                 "two clients; set `partitioner` in one of them, such as `murmur2_random` in "
                 "librdkafka's."
             ),
             (
                 "Only while partitions are added: senders knew of them before the agents did. Stop "
-                "what writes first."
+                "the senders first."
             ),
         ),
     ),

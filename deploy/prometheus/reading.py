@@ -22,7 +22,7 @@ ALERTS = (
                 "See *Records* and *Consumer lag* on the dashboard *Stream health*."
             ),
             (
-                "Is one partition alone behind? Then its meters are too many or too busy: more "
+                "Is only one partition behind? Then its meters are too many or too busy: more "
                 "partitions, by `meteragent ledger migrate`."
             ),
             "All of them: start more instances, up to one per partition.",
@@ -65,10 +65,10 @@ ALERTS = (
                 "of the input hold them up; it is `meteragent_group_waits_for`."
             ),
             (
-                'Is an instance working on them? `meteragent_partitions{work="homes"}` and the log '
-                "of whoever has them tell."
+                'Is an instance working on them? See `meteragent_partitions{work="homes"}`, '
+                "and that instance's log."
             ),
-            "Is the brokers' clock trusted? Where nothing is read, it alone lets panes pass.",
+            "Is the brokers' clock trusted? If nothing is read, only that clock lets panes pass.",
         ),
     ),
     Alert(
@@ -92,7 +92,7 @@ ALERTS = (
             ),
             (
                 "`too_soon`: a record changed what begins sooner than `kafka.groups_lead`; "
-                "`meteragent topics members` writes such that are in time."
+                "`meteragent topics members` writes records that are in time."
             ),
             "`damaged`: somebody else writes to `kafka.groups`; only that command should.",
         ),
@@ -107,19 +107,20 @@ ALERTS = (
         INSTANCE,
         "Partial sums of groups are refused",
         "{{ $labels.instance }} has refused partial sums from partitions of the input.",
-        "Partials of panes that are decided are late: they count in nothing, and nothing is "
-        "released again. Partials in which other homes are members than here are refused, and "
-        "the windows that they are of are withheld as lost.",
+        "Partials of panes that are already decided are late: they do not count, and nothing is "
+        "released again. Partials with other members than this instance knows are refused, and "
+        "their windows are withheld as lost.",
         (
             (
                 "Which? *Partial sums refused* on the dashboard *Groups of homes*, or `sum by "
                 "(reason) (increase(meteragent_rejects_total[1h]))`; the status page says it too."
             ),
             (
-                "`other_members`: have all instances read the same members? Who starts reads them "
-                "anew; `kafka.groups_lead` must be longer than that takes everywhere."
+                "`other_members`: have all instances read the same members? An instance reads "
+                "them when it starts; `kafka.groups_lead` must be longer than that takes "
+                "everywhere."
             ),
-            "`late_partial`: was the ledger of homes lost, or the input read again from afar?",
+            "`late_partial`: was the ledger of homes lost, or the input read again from far back?",
         ),
     ),
     Alert(

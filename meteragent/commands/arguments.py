@@ -14,20 +14,20 @@ POLICY = {
     "timezone": ("ZONE", TIMEZONE),
     "grace": ("30s", "how long a window waits for late readings"),
     "idle": ("5m", "how much longer it waits for a silent meter"),
-    "delay": ("36h", "how late readings come by habit, in place of idle"),
+    "delay": ("36h", "how late readings usually come; in place of idle"),
     "minimum": ("0W", "lowest reading"),
     "maximum": ("24kW", "highest reading"),
     "step": ("10W", "grid of readings between the two"),
     "resolution": ("0.1W", "grid of answers, where it is finer than the readings'"),
     "epsilon": ("1", "loss of one answer, at the radius"),
-    "radius": ("100W", "how far apart the worlds are that epsilon and budget speak of"),
+    "radius": ("100W", "the difference in every reading that epsilon and budget are for"),
     "budget": ("24", "the most that all answers of a horizon may lose"),
     "horizon": ("24h", "stretch of time that the budget is for"),
     "min_coverage": ("0.8", "share of slots that a window needs"),
     "presence": ("", "whether anybody may learn which readings are absent"),
     "fill": ("", "what a slot without a reading holds: the last one of its window"),
     "fill_limit": ("15m", "for how long"),
-    "readings": ("", "what releases tell of how many readings there are"),
+    "readings": ("", "what releases say about how many readings there are"),
     "on_exhausted": ("", "what happens to windows beyond the budget"),
     "noise": ("", "whether each answer has a draw of its own, or all share one"),
 }
@@ -144,7 +144,7 @@ def _add_columns(command: ArgumentParser) -> None:
     group.add_argument("--value-column", metavar="COLUMN", help="by default value")
     group.add_argument("--account-column", metavar="COLUMN", help="whose home it is")
     group.add_argument("--quality-column", metavar="COLUMN", help="how good a value is")
-    group.add_argument("--absent", metavar="LIST", help="qualities whose values are none")
+    group.add_argument("--absent", metavar="LIST", help="qualities whose values count as absent")
     group.add_argument("--rejected", metavar="LIST", help="qualities that reject the line")
     group.add_argument(
         "--unit-column", metavar="COLUMN", help="must agree with --unit; by default unit"
@@ -164,7 +164,7 @@ def _add_columns(command: ArgumentParser) -> None:
     )
     group.add_argument("--delimiter", metavar="CHARACTER", help="by default found in line 1")
     group.add_argument("--no-header", action="store_true", default=None, help="line 1 has data")
-    group.add_argument("--skip-lines", metavar="N", help="that stand before the table")
+    group.add_argument("--skip-lines", metavar="N", help="lines before the table")
 
 
 _UNITS = (

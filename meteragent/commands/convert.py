@@ -21,10 +21,10 @@ def run(arguments: Namespace) -> Exit:
         sys.stdout.write(f"{json.dumps(document, default=_number, ensure_ascii=False)}\n")
         written += 1
     if converter.left_out:
-        left_out = f"{converter.left_out} channels are no consumption of active energy"
-        sys.stderr.write(f"meteragent: {left_out}, and left out\n")
+        left_out = f"{converter.left_out} channels do not hold consumption of active energy"
+        sys.stderr.write(f"meteragent: {left_out}, and are left out\n")
     if converter.damaged:
-        problem = "telegrams are cut off, or not as their checksum says, and left out"
+        problem = "telegrams are cut off or have a wrong checksum, and are left out"
         sys.stderr.write(f"meteragent: {converter.damaged} {problem}\n")
     return Exit.OK if written else Exit.NOTHING
 

@@ -169,7 +169,7 @@ def _measures(unit: str) -> str:
 
 def _loads_told(explained: Explanation, width: int) -> Iterator[list[str]]:
     """How well everyday loads can be told."""
-    yield ["Odds by which loads can be told", *table(_loads(explained), width)]
+    yield ["Odds by which loads can be recognised", *table(_loads(explained), width)]
     for line in _notes(explained.loads):
         yield wrap(line, width)
     yield ["How often the best attacker is right", *table(_rights(explained.loads), width)]
@@ -185,7 +185,7 @@ def _chosen(choice: Choice | None, width: int) -> Iterator[list[str]]:
     yield wrap(choice.evidence, width, break_on_hyphens=False)  # it names a command
     if choice.changed:
         changed = listed(choice.changed)
-        yield wrap(f"Set otherwise here, so that this is no evidence any more: {changed}.", width)
+        yield wrap(f"Changed here, so this evidence no longer holds: {changed}.", width)
 
 
 def _answers(answers: tuple[Answer, ...]) -> Iterator[Row]:

@@ -82,10 +82,10 @@ def _chosen(config: Config, name: str | None) -> PolicySettings:
     found = [policy for policy in config.policy if name in {None, policy.name}]
     if not found:
         known = ", ".join(policy.name for policy in config.policy)
-        instead = f"name one of {known}" if known else "explore has no settings of groups"
+        instead = f"name one of {known}" if known else "explore does not try settings of groups"
         raise ConfigRefused([InvalidSetting("--policy", "is not one of the policies", instead)])
     if found[0].quantity != "power":
-        problem, instead = "is about no power", "name one that is; `explain` tells of the others"
+        problem, instead = "is not about power", "name one that is; `explain` covers the others"
         raise ConfigRefused([InvalidSetting("--policy", problem, instead)])
     return found[0]
 

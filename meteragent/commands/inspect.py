@@ -111,7 +111,7 @@ def _told(fields: Fields, found: Guess, read: Readings | None) -> Iterator[str]:
     else:
         yield f"  fields: {', '.join(fields.values)}"
     if _may_be_ends(found, _interval(read)):
-        yield "  whether times are where intervals begin or end is not said: look at stamp"
+        yield "  times may be where intervals begin, or where they end: see stamp"
     for name, example in found.missing.items():
         yield f"  {name} is not said: write it, for example {example}"
     if (measured := _measured(found)) != "power":

@@ -96,7 +96,7 @@ def _only_shelf(kept: LedgerFile) -> tuple[list[Shelf], list[Shelf]]:
         paying = {name: one for name, one in documents.items() if "tier" not in one}
         policies = {name: policy_of(one) for name, one in paying.items()}
     except (ValueError, KeyError, TypeError, ArithmeticError):
-        raise LedgerDamaged("a policy in the ledger is not one that is known here") from None
+        raise LedgerDamaged("the ledger holds a policy that this version does not know") from None
     if len(policies) != 1:
         raise InvalidSetting(
             "--ledger",
@@ -105,6 +105,6 @@ def _only_shelf(kept: LedgerFile) -> tuple[list[Shelf], list[Shelf]]:
         )
     [(name, policy)] = policies.items()
     if policy.id != name:
-        raise LedgerDamaged("a policy in the ledger is not the one that its id is of")
+        raise LedgerDamaged("the ledger holds a policy that does not match its id")
     shelves = [Shelf("", Guarantee(name, policy, RADIUS))]
     return ([], shelves) if isinstance(policy, GroupPolicy) else (shelves, [])

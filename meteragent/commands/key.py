@@ -36,18 +36,18 @@ def _adopt(arguments: Namespace) -> Exit:
             raise InvalidSetting("--key-file", "is not given", "name the key, or a file with -c")
         if not arguments.ledger.is_file():
             raise FileRefused(
-                str(arguments.ledger), "is no file", "name the ledger of a `sanitize`"
+                str(arguments.ledger), "is not a file", "name the ledger of a `sanitize`"
             )
         with closing(SqliteLedger(str(arguments.ledger))) as ledger:
             ledger.adopt(key.fingerprint)
-        sys.stdout.write(f"{arguments.ledger}: is this key's from now on\n")
+        sys.stdout.write(f"{arguments.ledger}: belongs to this key from now on\n")
         return Exit.OK
     if config is None:
         raise InvalidSetting("-c", "is missing", "name the configuration, or an SQLite --ledger")
     from meteragent.kafka.adopt import adopt_all  # noqa: PLC0415 - aiokafka takes its time to load
 
     for topic, count in asyncio.run(adopt_all(config, config.agent.noise_key())).items():
-        sys.stdout.write(f"{topic}: {count} partitions are this key's from now on\n")
+        sys.stdout.write(f"{topic}: {count} partitions belong to this key from now on\n")
     return Exit.OK
 
 

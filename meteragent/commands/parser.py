@@ -61,7 +61,7 @@ def _add_check(commands: "_SubParsersAction[ArgumentParser]") -> None:
     check = commands.add_parser("check", help="say what is wrong, before it matters")
     _takes_config(check)
     check.add_argument(
-        "--offline", action="store_true", help="only what can be told without the brokers"
+        "--offline", action="store_true", help="only what can be checked without the brokers"
     )
     check.add_argument(
         "--strict",
@@ -75,10 +75,10 @@ def _add_explain(commands: "_SubParsersAction[ArgumentParser]") -> None:
     form = explain.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="exact numbers, for programs")
     form.add_argument(
-        "--dpia", action="store_true", help="a data protection impact assessment, begun"
+        "--dpia", action="store_true", help="the beginning of a data protection impact assessment"
     )
     explain.add_argument(
-        "--meter", metavar="ID", help="all that may be lost of it, by itself and by its groups"
+        "--meter", metavar="ID", help="the most it may lose, by itself and through its groups"
     )
     explain.add_argument(
         "--groups", type=Path, metavar="FILE", help="which homes are in which groups; for --meter"
@@ -169,7 +169,7 @@ def _add_inputs(commands: "_SubParsersAction[ArgumentParser]") -> None:
     )
     convert.add_argument("input", metavar="IN", help="may be gzip; - is a pipe")
     inspect = commands.add_parser(
-        "inspect", help="what an input probably says, and the command that takes it"
+        "inspect", help="what an input probably holds, and the command that reads it"
     )
     inspect.add_argument("input", metavar="FILE|TOPIC", help="a file; with -c, a topic in Kafka")
     _takes_config(inspect, required=False)
@@ -183,7 +183,7 @@ def _add_topics(commands: "_SubParsersAction[ArgumentParser]") -> None:
     _takes_config(make)
     _takes_topics(make)
     members = topics.add_parser(
-        "members", help="say which homes are in which groups, as a CSV has it"
+        "members", help="publish which homes are in which groups, from a CSV"
     )
     members.add_argument("groups", metavar="GROUPS", type=Path, help="the CSV, as of sanitize")
     _takes_config(members)
@@ -200,7 +200,7 @@ def _add_ledger(commands: "_SubParsersAction[ArgumentParser]") -> None:
     migrate.add_argument(
         "--gather",
         action="store_true",
-        help="also accounts that lie where no sender should have put them; of a meter they add up",
+        help="also accounts where no sender should have put them; those of a meter add up",
     )
     accept = ledger.add_parser(
         "accept-loss",

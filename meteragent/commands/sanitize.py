@@ -123,7 +123,7 @@ def _output(arguments: Namespace) -> Path | None:
     lines, kind = ("json", "jsonl") if arguments.format == PARQUET else (OF_FEEDERS, "csv")
     problem, instead = "is a table, which is written when all of IN is read", f"write {lines}"
     if path is None:
-        raise InvalidSetting("--format", "is a table, and no pipe takes one", "name it with -o")
+        raise InvalidSetting("--format", "is a table, which no pipe takes", "name it with -o")
     if arguments.follow:
         raise InvalidSetting("--format", problem, instead)
     beside: Path = _parquet().lines_beside(path, kind)
@@ -144,7 +144,7 @@ def _parquet() -> ModuleType:
         return import_module("meteragent.files.parquet")
     except ImportError:
         instead = "pip install 'meteragent[parquet]'"
-        raise InvalidSetting("--format", "needs pyarrow, which is not there", instead) from None
+        raise InvalidSetting("--format", "needs pyarrow, which is not installed", instead) from None
 
 
 def _encoder(
@@ -154,7 +154,7 @@ def _encoder(
     if arguments.format not in {OF_FEEDERS, TABLE_OF_FEEDERS}:
         return encoder_of(arguments.format, policies)
     if not arguments.groups:
-        raise InvalidSetting("--format", "is of groups, and there is no --groups", "write csv")
+        raise InvalidSetting("--format", "is for groups, and there is no --groups", "write csv")
     if any(len(its) > 1 for its in by_prefix(released)):
         problem = "has one policy's rows, and some groups have several [[group]]"
         raise InvalidSetting("--format", problem, "leave one, or write csv")
@@ -227,9 +227,11 @@ MANY_SHARE = 100
 _REMEDIES: dict[str, str] = {
     Reason.BAD_TIME: "compare --time-column, --time-format and --timezone with it",
     Reason.IN_SECONDS: "times are in seconds: --time-format unix",
-    Reason.BAD_VALUE: "compare --value-column with it, and of a table --delimiter",
-    Reason.WRONG_SHAPE: "compare --…-column with it, and of a table --delimiter and --no-header",
-    Reason.WRONG_UNIT: "say what values are: --unit, --kind; or --unit-column, if that is no unit",
+    Reason.BAD_VALUE: "compare --value-column with it, and for a table --delimiter",
+    Reason.WRONG_SHAPE: "compare --…-column with it, and for a table --delimiter and --no-header",
+    Reason.WRONG_UNIT: (
+        "say what values are: --unit, --kind; or --unit-column, if that is not a unit"
+    ),
     Reason.NO_GROUP: "compare the meter ids of --groups with it",
 }
 

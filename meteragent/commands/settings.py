@@ -82,7 +82,7 @@ def windows_have_zone(arguments: Namespace) -> bool:
 def _by_arguments(given: dict[str, Any], agent: dict[str, Any], written: dict[str, Any]) -> Config:
     if not given:
         instead = "name a file: -c agent.toml; or what to hide: --preset tv-content"
-        raise ConfigRefused([InvalidSetting("what is released", "is not said", instead)])
+        raise ConfigRefused([InvalidSetting("what is released", "is not given", instead)])
     policy = {"name": given.get("preset", "policy"), **given}
     if not written.keys() & {"unit", "format"} and given.get("quantity") in BASE:
         written = {**written, "unit": BASE[given["quantity"]]}

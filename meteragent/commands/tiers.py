@@ -20,7 +20,7 @@ def named(arguments: Namespace) -> dict[str, Path]:
     for one in arguments.tier or ():
         name, equals, path = one.partition("=")
         if not (name and equals and path):
-            raise _refused("is no NAME=FILE", f"write {TIER} research=research.jsonl")
+            raise _refused("is not NAME=FILE", f"write {TIER} research=research.jsonl")
         place = Path(path)
         others = [p.resolve() for p in (arguments.output, *found.values()) if p is not None]
         if name in found or place.resolve() in others:
@@ -47,8 +47,9 @@ def copies(
             raise _refused(problem, f"write {TIER} {name}=FILE")
     for name in files:
         if name not in tiers:
-            known = ", ".join(tiers) or "none is written in what is released here"
-            raise _refused("names a tier that there is not", f"known are: {known}")
+            known = ", ".join(tiers)
+            instead = f"known are: {known}" if known else "leave it out: there are none"
+            raise _refused("names a tier that does not exist", instead)
     return {name: Place(opened(files[name]), encoder(its)) for name, its in tiers.items()}
 
 

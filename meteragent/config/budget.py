@@ -21,8 +21,8 @@ Table = TypeVar("Table", bound=PolicySettings)
 class Budget(Settings):
     """What all policies of a meter together may lose, where it has several.
 
-    Each policy spends its own `share` of `amount`, and nothing else: so none starves another, and
-    none tells by what it withholds what another one found. Without this table, each meter has
+    Each policy spends its own `share` of `amount`, and nothing else. So none starves another, and
+    what one withholds says nothing about what another found. Without this table, each meter has
     one policy, with a budget and a horizon of its own.
     """
 
@@ -30,15 +30,15 @@ class Budget(Settings):
         "What is measured, as its policies say it.", '"flow"', default="power"
     )
     radius: Power = setting(
-        "How far apart, in every reading, two worlds are that `amount` and shares speak of.",
+        "The difference in every reading that `amount` and shares are for.",
         '"100W"',
         default="100W",
     )
     horizon: SomeTime = setting("The stretch of time that `amount` is for.", '"24h"', default="24h")
     amount: Exact = setting("The most that all answers of one `horizon` may lose.", '"24"')
     groups: Exact | None = setting(
-        "What each meter reserves of `amount` for the groups that it is in, whether it is in any: "
-        "what all of these may spend fits into it at any time, or the meter is not in one more. "
+        "What each meter reserves of `amount` for groups, whether or not it is in any. What all "
+        "its groups may spend must fit into this at any time, or the meter joins no further one. "
         "Needed where there is a `[[group]]`.",
         '"1"',
         default=None,
@@ -70,7 +70,7 @@ def left_to_the_account(document: dict[str, Any]) -> dict[str, Any]:
 
 def _left(kind: str, tables: Sequence[object]) -> list[object]:
     twice = [
-        InvalidSetting(f"{kind}[{at}].{name}", "is the [budget]'s to say", "write a share instead")
+        InvalidSetting(f"{kind}[{at}].{name}", "is set by the [budget]", "write a share instead")
         for at, policy in enumerate(tables)
         for name in _SAID_ONCE
         if isinstance(policy, dict) and name in policy

@@ -24,7 +24,7 @@ CREDENTIAL = "credential:"
 AUTO = "auto"
 MOST_PROCESSES = 256
 SEVERAL = (
-    "How many processes this instance is, all in one group and shown as one; `auto` is one for "
+    "How many processes this instance runs, all in one group and shown as one; `auto` is one for "
     "each processor that it may use. Each takes whole partitions of the input."
 )
 
@@ -137,7 +137,7 @@ def _texts(field: str, value: object) -> tuple[str, ...]:
     if not isinstance(listed, list | tuple) or not all(
         isinstance(one, str) and _TEXT.fullmatch(one) for one in listed
     ):
-        raise InvalidSetting(field, "is not a list of texts", 'write for example ["a", "b"]')
+        raise InvalidSetting(field, "is not a list of strings", 'write for example ["a", "b"]')
     return tuple(one.strip() for one in listed)
 
 

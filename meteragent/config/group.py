@@ -31,14 +31,14 @@ NOT_OF_GROUPS = (*("hop", "min_coverage", "fill", "fill_limit", "readings", "pse
 class GroupSettings(PolicySettings):
     """What is released of the groups of homes whose id begins with `match`, and at what price.
 
-    A group is read as one meter: of each home it takes the average of every pane (mostly a quarter
-    of an hour), and their sum is its reading. All that a `[[policy]]` says is said here too, of
-    groups in place of meters, but for {left_out}. `minimum`, `maximum` and `step` are those of the
-    sum, `radius` is how far one *home* may be from another version of it, and one draw is for all
-    homes: the error of a sum does not grow with their number. Presence is private: every window of
-    a known group is released in time, whoever was heard, and a home that was not heard in a pane
-    counts with its last one of that window, or else with 0 W. `kafka.groups`, or a file for
-    `meteragent sanitize --groups`, says which homes are in which groups.
+    A group is read as one meter. Its reading is the sum, over its homes, of each home's average in
+    every pane (mostly a quarter of an hour). All settings of a `[[policy]]` can be set here too,
+    for groups in place of meters, except {left_out}. `minimum`, `maximum` and `step` are those of
+    the sum, and `radius` is the difference that is hidden in each reading of one *home*. One draw
+    is for all homes: the error of a sum does not grow with their number. Presence is private:
+    every window of a known group is released on time, whoever was heard. A home that was not
+    heard in a pane counts with its last one in that window, or else with 0 W. `kafka.groups`, or a
+    file for `meteragent sanitize --groups`, says which homes are in which groups.
     """
 
     preset: Literal["feeder", "feeder-15m"] | None = setting(  # type: ignore[assignment]
@@ -54,8 +54,9 @@ class GroupSettings(PolicySettings):
         "The lowest reading of a home; lower ones count as this. Negative for export.", default="0"
     )
     home_maximum: Power = setting(
-        "The highest reading of a home. As a `radius`, the whole range from `home_minimum` to here "
-        "makes the promise ordinary differential privacy for a home, at the noise that this takes.",
+        "The highest reading of a home. With the whole range from `home_minimum` to here as "
+        "`radius`, the promise is ordinary differential privacy for a home, at the price of that "
+        "much noise.",
         '"24kW"',
     )
     output: TopicName | None = setting(
@@ -64,8 +65,8 @@ class GroupSettings(PolicySettings):
         default=None,
     )
     min_homes: Many = setting(
-        "Groups of fewer members are withheld, for law and trust: the promise does not depend on "
-        "how many there are.",
+        "Groups with fewer members are withheld, for law and trust: the promise does not depend "
+        "on how many there are.",
         default=10,
     )
 

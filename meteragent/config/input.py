@@ -30,11 +30,11 @@ Intervals = dict[str, int]
 class Input(Settings):
     """How readings are written: for Kafka's messages, JSON lines and tables alike.
 
-    What is not set is canonical: `{"meter_id": "m-17", "ts": 1763424000000, "value": 412.5}`. In
+    By default a reading is `{"meter_id": "m-17", "ts": 1763424000000, "value": 412.5}`. In
     JSON a name is a path, such as `ENERGY.Power` or `emeters.0.power`; `readings[].value` goes
     through the entries of a list, and `values[]` through values an `interval` apart. In a table
     it is a column, by name or number. A `format` sets what its recipe says, and the settings
-    beside it go before that.
+    beside it take precedence.
     """
 
     format: Text | None = setting(
@@ -45,13 +45,13 @@ class Input(Settings):
     )
     meter: Text = setting("Where the meter's id stands.", '"device.id"', default="meter_id")
     only_meter: Text | None = setting(
-        "The id of the meter that all readings are of, where they do not say it.",
+        "The id of the one meter that all readings come from, if they do not say it.",
         '"home-1"',
         default=None,
     )
     account: Text | None = setting(
-        "Where it stands whose home it is, whatever meter hangs there: a meter may be exchanged, "
-        "and the account and its budget stay.",
+        "Where the home is named, whichever meter is installed: when a meter is exchanged, the "
+        "account and its budget stay.",
         '"usage_point"',
         default=None,
     )
@@ -60,29 +60,29 @@ class Input(Settings):
     )
     value: Text = setting("Where the value stands.", '"ENERGY.Power"', default="value")
     channels: Named = setting(
-        "Several values of a record, in place of `value`: each is of a meter of its own, "
-        "`home-1:a`, and one that a record lacks is left out.",
+        "Several values of a record, in place of `value`: each belongs to a meter of its own, "
+        "such as `home-1:a`. One that a record lacks is left out.",
         '{ a = "em.a_power", b = "em.b_power" }',
         default={},
     )
     kind: Kind = setting(
-        "What values are: power; the energy of each interval, which becomes its average power; or "
-        "what a register shows, which counts up since it was mounted: what it says at the end of "
-        "an interval beyond what it said at its beginning is that interval's energy. Of water and "
-        "gas, power is their flow, and energy their volume.",
+        "What values are: power; the energy of each interval, which becomes its average power; "
+        "or what a register shows, which counts up from when it was installed. What it shows at "
+        "the end of an interval, less what it showed at the beginning, is that interval's "
+        "energy. For water and gas, power is the flow, and energy the volume.",
         '"energy"',
         default="power",
     )
     unit: UnitName = setting(
-        "What values are in: a unit of what the policies are about, of power (W, kW, MW; mWh, Wh, "
-        "kWh, MWh), of reactive power (var, kvar, Mvar; varh, kvarh, Mvarh) or of a flow (l/h, "
-        "l/min, l/s, m3/h; l, m3).",
+        "The unit of values, which fits what the policies are about: power (W, kW, MW; mWh, Wh, "
+        "kWh, MWh), reactive power (var, kvar, Mvar; varh, kvarh, Mvarh) or flow (l/h, l/min, "
+        "l/s, m3/h; l, m3).",
         '"kWh"',
         default="W",
     )
     unit_field: TextOrNone = setting(
-        "Where readings may say their unit: those that say another one are rejected as "
-        "`wrong_unit`. If empty, nobody looks.",
+        "Where readings may name their unit: those that name another one are rejected as "
+        "`wrong_unit`. If empty, it is not checked.",
         '"uom"',
         default="unit",
     )
@@ -93,21 +93,21 @@ class Input(Settings):
         default="start",
     )
     interval: SomeTime | None = setting(
-        "How long the interval of a reading is; by default the policies' `interval`, which that of "
-        "energy and of registers must be.",
+        "How long the interval of a reading is; by default the policies' `interval`. For energy "
+        "and registers it must be that.",
         '"30m"',
         default=None,
     )
     time_format: Text = setting(
         "How times are written: `iso`, `unix` (seconds), `unix_ms`, or a pattern such as "
-        "`%d/%m/%Y %H:%M`; `auto` is `iso` or a number of seconds, milliseconds, … that can be "
-        "nothing else.",
+        "`%d/%m/%Y %H:%M`. `auto` takes `iso`, or a number if it can only be seconds, only "
+        "milliseconds, ….",
         '"%d/%m/%Y %H:%M"',
         default="auto",
     )
     timezone: Text | None = setting(
-        "Of times that do not say theirs, by its IANA name. Without one, tables are in UTC, and "
-        "JSON without a zone is rejected.",
+        "The time zone of times that do not say theirs, by its IANA name. Without it, tables are "
+        "in UTC, and JSON times without a zone are rejected.",
         '"Europe/Paris"',
         default=None,
     )
@@ -115,12 +115,12 @@ class Input(Settings):
         "Where the quality of a reading stands; all are taken but these:", '"status"', default=None
     )
     absent: Texts = setting(
-        "Qualities whose values are none, as if nothing had been measured.",
+        "Qualities whose values count as absent, as if nothing had been measured.",
         '["missing"]',
         default=[],
     )
     rejected: Texts = setting(
-        "Qualities of which the record is rejected, as `bad_quality`.", '["error"]', default=[]
+        "Qualities for which the record is rejected, as `bad_quality`.", '["error"]', default=[]
     )
     decimal: Literal["point", "comma"] = setting(
         "How a table writes values: 1,234.5 or 1.234,5.", '"comma"', default="point"
@@ -132,7 +132,7 @@ class Input(Settings):
         default=None,
     )
     header: Flag = setting("Whether a table begins with its columns' names.", default=True)
-    skip_lines: Whole = setting("How many lines come before a table.", "2", default=0)
+    skip_lines: Whole = setting("How many lines come before the table.", "2", default=0)
 
     @model_validator(mode="before")
     @classmethod

@@ -42,7 +42,8 @@ class Security(Settings):
         default="PLAINTEXT",
     )
     ca_file: FilePath | None = setting(
-        "The authority that signed the brokers' certificates; without it, those of the system.",
+        "The authority that signed the brokers' certificates; without it, those that the system "
+        "trusts.",
         '"ca.pem"',
         default=None,
     )
@@ -125,7 +126,7 @@ class Kafka(Settings):
     """Where readings come from and where releases go."""
 
     bootstrap_servers: Servers = setting(
-        "Brokers to ask first: a list, or a text with commas.",
+        "Brokers to ask first: a list, or a string with commas.",
         '["kafka-1:9092", "kafka-2:9092"]',
         default=["localhost:9092"],
     )
@@ -137,16 +138,16 @@ class Kafka(Settings):
     output: TopicName = setting("Releases, keyed by meter.", default="meter.sanitized")
     partitioner: Literal["murmur2", "crc32", "fnv1a"] = setting(
         "How senders choose the partition of a meter's id: `murmur2` is the default of Java's "
-        "client and of those after it, `crc32` of librdkafka's (C, C++, Go, .NET, Node, Python), "
-        "`fnv1a` of Sarama's. A meter has one account, in that partition; its readings in any "
-        "other are rejected as `wrong_partition`.",
+        "client and those modelled on it, `crc32` of librdkafka (C, C++, Go, .NET, Node, "
+        "Python), `fnv1a` of Sarama. A meter has one account, in that partition; its readings in "
+        "any other are rejected as `wrong_partition`.",
         '"crc32"',
         default="murmur2",
     )
     trust_timestamps: bool = setting(
-        "Take an input whose records carry their senders' time (`CreateTime`): then "
-        "`agent.max_skew` compares a reading with its sender's clock, and one that is ahead "
-        "closes everybody's windows.",
+        "Accept an input whose records carry their senders' time (`CreateTime`). "
+        "`agent.max_skew` then compares a reading with its sender's clock, and one clock that "
+        "runs ahead closes everybody's windows.",
         "true",
         default=False,
     )
@@ -155,7 +156,7 @@ class Kafka(Settings):
         default="meter.ledger",
     )
     rejected: TopicName = setting(
-        "Coordinates of records that could not be read, and why.", default="meter.rejected"
+        "Where records stand that could not be read, and why.", default="meter.rejected"
     )
     policies: TopicName = setting(
         "The policies behind the releases, once each, by the ids that releases name; compacted.",
@@ -167,7 +168,7 @@ class Kafka(Settings):
         default="meter.groups",
     )
     groups_lead: SomeTime = setting(
-        "How long before a window begins everybody has to know who is in its group: a record of "
+        "How long before a window begins it must be known who is in its group: a record in "
         "`groups` that changes anything sooner is refused.",
         default="1h",
     )
@@ -175,12 +176,12 @@ class Kafka(Settings):
         "Releases of groups, keyed by group.", default="meter.groups.sanitized"
     )
     partials: TopicName = setting(
-        "What the partitions of `input` tell of their homes, for groups to be summed: exact sums, "
-        "as sensitive as the readings; for nobody but the agent.",
+        "What the partitions of `input` report about their homes, so that groups can be summed: "
+        "exact sums, as sensitive as the readings; for nobody but the agent.",
         default="meter.partials",
     )
     homes_ledger: TopicName = setting(
-        "How far each partition of `input` has been told of for groups; compacted, with the "
+        "How far each partition of `input` has reported for groups; compacted, with the "
         "partitions of `input`.",
         default="meter.ledger.homes",
     )
@@ -189,14 +190,14 @@ class Kafka(Settings):
         default="meter.ledger.groups",
     )
     revision: Whole = setting(
-        "Instances whose configuration was followed by another one leave, and do not come back by "
-        "themselves; to go back to earlier settings on purpose, write another number here.",
+        "Instances leave when a newer configuration takes over, and do not come back by "
+        "themselves. To go back to earlier settings on purpose, write another number here.",
         "1",
         default=0,
     )
     session_timeout: SomeTime = setting(
-        "Silence after which the group takes an instance for dead: for as long, its partitions "
-        "stand still after a kill.",
+        "Silence after which the group takes an instance for dead. After a kill, its partitions "
+        "stand still for that long.",
         default="10s",
     )
     rebalance_timeout: SomeTime = setting(
@@ -211,8 +212,8 @@ class Kafka(Settings):
         "How long to wait for one answer of a broker.", default="40s"
     )
     output_format: Literal["json", "avro"] = setting(
-        "How releases are written: as JSON, or as Avro behind the id of their schema, which is "
-        "registered in `[kafka.registry]` for the subject TOPIC-value.",
+        "How releases are written: as JSON, or as Avro after the id of their schema, which is "
+        "registered in `[kafka.registry]` under the subject TOPIC-value.",
         '"avro"',
         default="json",
     )

@@ -73,8 +73,8 @@ class AgentSettings(Settings):
         "The 64 hexadecimal digits of the noise key, without a file.", '"…"', default=None
     )
     max_skew: Duration = setting(
-        "How far a reading may lie in the future of its record; one clock that is wrong must not "
-        "close everybody's windows. Nor must this machine's: where it differs from the brokers' by "
+        "How far a reading may lie in the future of its record, because one wrong clock must not "
+        "close everybody's windows. Nor must this machine's: if it differs from the brokers' by "
         "more than that, and more than a second, no clock closes windows.",
         default="10s",
     )
@@ -83,29 +83,30 @@ class AgentSettings(Settings):
         default="500ms",
     )
     max_batch: Batch = setting(
-        "About how many records are worked on at once: whole batches, as senders made them, until "
-        "there are so many.",
+        "About how many records are worked on at once: whole batches, as senders made them, "
+        "until there are this many.",
         default=15_000,
     )
     max_meters: Many = setting(
-        "The most meters of a partition; records of further ones are rejected, so that made-up "
-        "ids cannot take all memory.",
+        "The most meters in a partition. Records of further ones are rejected, so that made-up "
+        "ids cannot fill the memory.",
         default=1_000_000,
     )
     normalise_ids: Flag = setting(
-        "Whether ids that differ only in case, width, normal form (NFKC) or spaces around them are "
-        "one meter, with one budget. Releases and accounts then name it without these differences, "
-        "and a policy's `match` is written without them. In Kafka a meter's partition is that of "
-        "its id without them too: let senders key by that.",
+        "Whether ids that differ only in case, width, normal form (NFKC) or surrounding spaces "
+        "are one meter, with one budget. Releases and accounts then name it without these "
+        "differences, and a policy's `match` is written without them. In Kafka, a meter's "
+        "partition is that of its id without them too: let senders key by that.",
         "true",
         default=False,
     )
     processes: Processes = setting(SEVERAL, '"auto"', default=1)
     progress_deadline: SomeTime = setting(
-        "Standing still for longer than this ends the agent's liveness.", default="60s"
+        "An agent that makes no progress for longer than this counts as dead.", default="60s"
     )
     drain_deadline: SomeTime = setting(
-        "How long a partition that is given up, or the whole agent, may take to commit.",
+        "How long a partition that is given up, or the whole agent when it ends, may take to "
+        "commit.",
         default="20s",
     )
 

@@ -37,12 +37,12 @@ class Mqtt(Settings):
     host: Host = setting("The broker.", '"mqtt.example.net"', default="localhost")
     port: Port = setting("Its port; 8883 is usual with TLS.", "8883", default=1883)
     client: Text = setting(
-        "Who the gateway is to the broker, which keeps readings and position by this name: of its "
-        "own for each gateway, and always the same.",
+        "The gateway's name at the broker, which keeps readings and position under it: different "
+        "for each gateway, and always the same.",
         default="meteragent",
     )
     topics: Texts = setting(
-        "Where readings come in; levels may be `+` or, at the end, `#`, and one that is `{meter}` "
+        "Where readings come in. Levels may be `+` or, at the end, `#`; one that is `{meter}` "
         "names the meter, whatever messages say. [input] says how messages are written.",
         '["tele/{meter}/SENSOR"]',
         default=[],
@@ -57,21 +57,22 @@ class Mqtt(Settings):
         default=None,
     )
     echo: Text = setting(
-        "A topic of the gateway's own, to hear itself: so it knows that all earlier readings have "
-        "come before the clock closes windows, and that the broker works. Of its own for each "
+        "A topic on which the gateway hears itself, so that it knows that the broker works and "
+        "that all earlier readings have come before the clock closes windows. Different for each "
         "gateway.",
         default="meteragent/echo",
     )
     keep_session: SomeTime = setting(
-        "For how long the broker is to keep readings while the gateway is away, if it likes.",
+        "How long the broker is asked to keep readings while the gateway is away.",
         default="7d",
     )
     keepalive: SomeTime = setting(
-        "After how long silence on either side the connection is taken for dead.", default="30s"
+        "Silence after which the connection is taken for dead.", default="30s"
     )
     tls: Flag = setting("Whether the connection is encrypted.", "true", default=False)
     ca_file: FilePath | None = setting(
-        "The authority that signed the broker's certificate; without it, those of the system.",
+        "The authority that signed the broker's certificate; without it, those that the system "
+        "trusts.",
         '"ca.pem"',
         default=None,
     )
@@ -94,13 +95,13 @@ class Mqtt(Settings):
         default="gateway.db",
     )
     journal: FilePath = setting(
-        "The directory of readings that open windows need: on the disk before the broker forgets "
-        "them, and gone with their windows.",
+        "The directory of readings that open windows need: written to the disk before the broker "
+        "forgets them, and removed with their windows.",
         default="journal",
     )
     journal_limit: Megabytes = setting(
-        "The most megabytes of the journal; what would go beyond it is left to the broker, and the "
-        "gateway ends.",
+        "The most megabytes of the journal. If it needs more, the gateway ends and leaves "
+        "further readings to the broker.",
         default=64,
     )
 

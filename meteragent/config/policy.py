@@ -45,15 +45,15 @@ class PolicySettings(Settings):
     `epsilon` is the loss of one draw: someone who weighs two worlds that differ by at most
     `radius` in every reading sees their odds change by at most `exp(epsilon)`. `budget` is the
     same for all answers of any `horizon` together that starts or ends with a window; any other
-    stretch as long touches one window more. A `radius` that is no whole number of steps counts
+    stretch as long touches one window more. A `radius` that is not a whole number of steps counts
     as the next one that is. `meteragent explain` says all of it in numbers.
     """
 
     name: Name = setting("What people call it.", '"household"')
     match: str = setting(
-        "It holds for meters whose id begins so; the longest match wins, and the empty one is "
-        "every meter's. Other meters are rejected. Policies with the same match are all for the "
-        "same meters, and share their `[budget]`.",
+        "The policy holds for meters whose id begins with this. The longest match wins, and the "
+        "empty one fits every meter. Other meters are rejected. Policies with the same match are "
+        "for the same meters, and share their `[budget]`.",
         '"home-"',
         default="",
     )
@@ -63,9 +63,9 @@ class PolicySettings(Settings):
         default=None,
     )
     quantity: Measured = setting(
-        "What is measured: `power`, `reactive` power, or the `flow` of water or gas. Everything "
-        'that is said of power is then said of it, in units of its own: `"10var"`, `"1kvar"`; '
-        '`"10l/h"`, `"1m3/h"`. A preset is for power alone.',
+        "What is measured: `power`, `reactive` power, or the `flow` of water or gas. What is "
+        'said about power then holds for it, in its own units: `"10var"`, `"1kvar"`; '
+        '`"10l/h"`, `"1m3/h"`. Presets are for power only.',
         '"flow"',
         default="power",
     )
@@ -81,14 +81,14 @@ class PolicySettings(Settings):
         default=None,
     )
     offset: Duration = setting(
-        "How much later windows begin: those of a length are counted from 1970-01-01T00:00Z on, "
-        "a day, a week or a month from when clocks show that it begins.",
+        "How much later windows begin. Windows of a fixed length are counted from "
+        "1970-01-01T00:00Z; a day, a week or a month begins when clocks show that it does.",
         '"6h"',
         default="0s",
     )
     timezone: Text | None = setting(
-        "Whose days, weeks or months windows are, by its IANA name. What its clocks show comes "
-        "with the agent (`tzdata`), never from the machine, and is part of the policy's id.",
+        "The time zone of days, weeks and months, by its IANA name. Its data come with the agent "
+        "(`tzdata`), never from the machine, and are part of the policy's id.",
         '"Europe/Paris"',
         default=None,
     )
@@ -96,11 +96,12 @@ class PolicySettings(Settings):
         "How long after its end a window waits for late readings.", default="30s"
     )
     idle: Duration = setting(
-        "How much longer it waits for silent meters: for all, if presence is private.", default="5m"
+        "How much longer it waits for silent meters; for all, if presence is private.",
+        default="5m",
     )
     delay: SomeTime | None = setting(
-        "How late readings come by habit, where a head-end collects once a day or so: windows then "
-        "wait for silent meters as long, in place of `idle`.",
+        "How late readings usually come, for example from a head-end that collects once a day: "
+        "windows wait that long for silent meters, in place of `idle`.",
         '"36h"',
         default=None,
     )
@@ -110,9 +111,9 @@ class PolicySettings(Settings):
     maximum: Power = setting("The highest reading; higher ones count as this.", '"24kW"')
     step: Power = setting("The grid of readings between the two.", default="10W")
     resolution: Power | None = setting(
-        "The grid of answers, if it is to be finer than that of readings: a whole part of `step`. "
-        "An average over a month is then released to `0.1W`, though readings are in steps of "
-        "`1W`.",
+        "The grid of answers, if it should be finer than that of readings: `step` divided by a "
+        "whole number. An average over a month is then released to `0.1W`, although readings are "
+        "in steps of `1W`.",
         '"0.1W"',
         default=None,
     )
@@ -128,13 +129,13 @@ class PolicySettings(Settings):
     )
     noise: Noise = setting(
         "Whether each answer of a window has a draw of its own, and all cost their sum, or they "
-        "share one, and cost what one does. Joint noise tells as much of a load as the answer that "
-        "moves most: it is for several queries, and loads that last for half a window or more.",
+        "share one, and cost what one does. Joint noise reveals as much of a load as the answer "
+        "that moves most: it is for several queries, and loads of half a window or more.",
         '"joint"',
         default="independent",
     )
     radius: Power = setting(
-        "How far apart, in every reading, two worlds are that `epsilon` and `budget` speak of.",
+        "The difference in every reading that `epsilon` and `budget` are for.",
         default="100W",
     )
     budget: Amount = setting(
@@ -144,24 +145,24 @@ class PolicySettings(Settings):
         default=None,
     )
     share: Exact | None = setting(
-        "What this policy may spend of the `[budget]` of each of its meters, at the radius that "
-        "stands there. A policy that is alone has all of it, unless it says how much.",
+        "What this policy may spend of the `[budget]` of each of its meters, at the radius given "
+        "there. A single policy has all of it, unless it says how much.",
         '"12"',
         default=None,
     )
     horizon: SomeTime = setting(
-        "The stretch of time that `budget` is for; where there is a `[budget]`, it stands there.",
+        "The stretch of time that `budget` is for; where there is a `[budget]`, it is set there.",
         default="24h",
     )
     min_coverage: Exact | None = setting(
-        "The share of slots that a window needs to be released, and of those hours that a query "
-        "is about alone; by default 0.8, and 0 where presence is private.",
+        "The share of slots with a reading that a window needs to be released, and that the "
+        "hours of a query need; by default 0.8, and 0 where presence is private.",
         '"0.8"',
         default=None,
     )
     presence: Presence = setting(
-        "Whether anybody may learn which readings are absent. If not, windows close by the clock "
-        "of all meters of a partition alone, and every window of a known meter is released, an "
+        "Whether anybody may learn which readings are absent. If not, windows close only by the "
+        "clock of all meters of a partition, and every window of a known meter is released, an "
         "empty one as if it held 0 W throughout.",
         default="public",
     )
@@ -172,20 +173,20 @@ class PolicySettings(Settings):
         default=None,
     )
     fill_limit: SomeTime | None = setting(
-        "For how long a reading is carried on: a little longer than the heartbeat of the meters.",
+        "How long a reading is carried on: a little longer than the heartbeat of the meters.",
         '"15m"',
         default=None,
     )
     readings: HowMany = setting(
-        "What a release tells of how many of its slots hold a reading, where presence is public: "
-        '`"some"`, `"half"`, `"most"` (0.8 and more) or `"all"`; their number; or nothing. What is '
-        "withheld never tells.",
+        "What a release says about how many of its slots hold a reading, where presence is "
+        'public: `"some"`, `"half"`, `"most"` (0.8 and more) or `"all"`; their number; '
+        "or nothing. A withheld window never says.",
         '"exact"',
         default="classes",
     )
     on_exhausted: OnExhausted = setting(
-        "What happens to a window that the budget does not cover: nothing of it is released, or "
-        "its first queries that still fit are.",
+        "What happens to a window that the budget does not cover: nothing is released, or the "
+        "first queries that still fit.",
         default="suppress",
     )
     output: TopicName | None = setting(
@@ -195,8 +196,8 @@ class PolicySettings(Settings):
     )
     tier: Tiers = setting("", "[[policy.tier]]", default=())
     pseudonyms: Flag = setting(
-        "Whether releases, and their keys in Kafka, call meters by keyed pseudonyms, others for "
-        "each policy, so that two audiences cannot join them. Accounts keep the ids.",
+        "Whether releases, and their keys in Kafka, call meters by keyed pseudonyms that differ "
+        "from policy to policy, so that two audiences cannot join them. Accounts keep the ids.",
         "true",
         default=False,
     )
@@ -245,7 +246,7 @@ class PolicySettings(Settings):
         if self.budget is None:
             refuse(found_by(self._domain, self._questions, self._lengths, self._fill))
         elif self.share is not None:
-            refuse([InvalidSetting("share", "is a share of no [budget]", "leave it out")])
+            refuse([InvalidSetting("share", "is set without a [budget]", "leave it out")])
         else:
             refuse(found_by(self._domain, self._questions, self._budget, self._lengths, self._fill))
             refuse(found_by(lambda: self.policy))

@@ -52,7 +52,7 @@ class Evidence(Settings):
         shares = (self.chance, self.success, self.most, self.guessed, self.week, self.weeks)
         if not self.success <= self.most or not all(0 <= share <= 1 for share in shares):
             raise InvalidSetting(
-                "success", "is no share of 1, or more than most", 'write for example "0.02"'
+                "success", "is not a share of 1, or more than most", 'write for example "0.02"'
             )
         return self
 

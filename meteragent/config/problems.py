@@ -12,7 +12,7 @@ from meteragent.config.fields import BadSetting
 from meteragent.config.tree import field_at, is_secret
 from meteragent.errors import InvalidSetting
 
-_KINDS = {"model_type": "is not a table", "string_type": "is not a text"}
+_KINDS = {"model_type": "is not a table", "string_type": "is not a string"}
 
 Location = tuple[str | int, ...]
 
@@ -48,7 +48,7 @@ def _problem(detail: ErrorDetails, location: Location) -> tuple[str, str]:
         known = [name for name, f in table.model_fields.items() if not is_secret(f)]
         near = get_close_matches(str(location[-1]), known, 1)
         return (
-            "is no setting",
+            "is not a setting",
             f'did you mean "{near[0]}"?' if near else f"known are {', '.join(known)}",
         )
     if detail["type"] == "literal_error":

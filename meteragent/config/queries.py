@@ -37,7 +37,7 @@ class AskedQuery(Settings):
 
 def _asked(queries: object) -> object:
     if not isinstance(queries, list | tuple):
-        raise InvalidSetting("queries", "is no list", 'write for example ["avg"]')
+        raise InvalidSetting("queries", "is not a list", 'write for example ["avg"]')
     return tuple({"query": q} if isinstance(q, str) else q for q in queries)
 
 

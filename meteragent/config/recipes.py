@@ -50,7 +50,7 @@ def completed(settings: object) -> object:
     recipe = recipes().get(name) if isinstance(name, str) else None
     if recipe is None:
         problem, instead = (
-            "is no known format",
+            "is not a known format",
             f"write one of {', '.join((*REGISTERED, *recipes()))}",
         )
         raise BadSetting([InvalidSetting("format", problem, instead)])

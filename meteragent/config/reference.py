@@ -18,13 +18,13 @@ from meteragent.config.tree import Path, is_secret, table_in, tables, variable
 _INTRODUCTION = f"""
 # Configuration
 
-A TOML file, and the environment: every setting outside `[[policy]]` can be set by the variable
-of its name, such as `{variable(("kafka", "bootstrap_servers"))}` for `bootstrap_servers` in
+Settings come from a TOML file and from the environment. Every setting outside `[[policy]]` can be
+set by a variable, such as `{variable(("kafka", "bootstrap_servers"))}` for `bootstrap_servers` in
 `[kafka]`. Unknown settings and variables are errors.
 
-Durations are written as `"250ms"`, `"10s"`, `"15m"`, `"1h30m"` or `"7d"`, powers as `"10W"`,
-`"0.5kW"`, `"24kW"`, or as a number of watts; of another `quantity` as `"10l/h"`, `"1m3/h"` or
-`"10var"`, `"1kvar"`. Paths are relative to the file. A secret is read
+Durations are written as `"250ms"`, `"10s"`, `"15m"`, `"1h30m"` or `"7d"`; powers as `"10W"`,
+`"0.5kW"`, `"24kW"`, or as a number of watts; other quantities as `"10l/h"`, `"1m3/h"`, `"10var"` or
+`"1kvar"`. Paths are relative to the file. Secrets are read
 from a file that only its owner can read, or from a credential of the service manager:
 `"{CREDENTIAL}NAME"` is the file `NAME` in `$CREDENTIALS_DIRECTORY`.
 """
@@ -33,17 +33,17 @@ from a file that only its owner can read, or from a credential of the service ma
 _PRESETS = """
 ## Presets
 
-A preset names what is to be hidden, and sets whatever its `[[policy]]`, or its `[[group]]`, does
-not set itself. The evidence is for a preset's own settings.
+A preset names what to hide, and sets whatever its `[[policy]]`, or its `[[group]]`, does
+not set itself. The evidence is for the preset's own settings.
 """
 
 
 _RECIPES = """
 ## Formats
 
-What `[input]` takes as its `format`: each sets what is under its name in `config/recipes.toml`, and
-asks for what it cannot know. Documents that are not lines, such as arrays of JSON, NEM12, Green
-Button's XML or telegrams of a P1 port, are made lines of by `meteragent convert`.
+What `[input]` takes as its `format`. Each sets what is under its name in `config/recipes.toml`, and
+asks for what it cannot know. `meteragent convert` turns documents that are not lines into lines:
+arrays of JSON, NEM12, Green Button's XML, telegrams of a P1 port.
 
 | format | | needs | documented at |
 |---|---|---|---|

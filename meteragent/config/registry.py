@@ -36,39 +36,40 @@ class Registry(Settings):
     """
 
     url: Text | None = setting(
-        "Where it answers; with what comes before `/schemas` in its paths. Apicurio answers as "
+        "Its address, including what comes before `/schemas` in its paths. Apicurio answers as "
         "Confluent's does under `/apis/ccompat/v7`, and in its own way under `/apis/registry/v2` "
         "or `/apis/registry/v3`.",
         '"https://registry.example.net:8081"',
         default=None,
     )
     framing: Framing = setting(
-        "How a message says its schema. `confluent`: by an id of four bytes before it. "
-        "`apicurio-4`: likewise, but that Protobuf says the name of a message, as Apicurio's "
+        "How a message names its schema. `confluent`: by an id of four bytes before it. "
+        "`apicurio-4`: likewise, except that Protobuf gives the name of a message, as Apicurio's "
         "clients do from version 3 on. `apicurio-8`: by an id of eight bytes. "
         "`apicurio-headers`: in Kafka's headers, as they did before.",
         '"apicurio-headers"',
         default="confluent",
     )
     ids: Ids = setting(
-        "Of which kind the ids are that Apicurio's clients write: of a `content`, as from version "
-        "3 on, or `global` ones, as before (`apicurio.registry.use-id`). Global ones are known to "
-        "Apicurio's own interface alone.",
+        "Which kind of ids Apicurio's clients write: `content`, as from version 3 on, or "
+        "`global`, as before (`apicurio.registry.use-id`). Only Apicurio's own interface knows "
+        "global ones.",
         '"global"',
         default="content",
     )
     unknown: Literal["wait", "reject"] = setting(
-        "What becomes of a record whose schema cannot be had, because the registry does not know "
-        "it or does not answer. `wait`: its partition waits, and says so. `reject`: the record is "
-        "rejected as `unknown_schema`; then what is taken in depends on when the registry answers, "
-        "also where records are read again after a failure.",
+        "What happens to a record whose schema is unavailable, because the registry does not "
+        "know it or does not answer. `wait`: its partition waits, and says so. `reject`: the "
+        "record is rejected as `unknown_schema`; what is taken in then depends on when the "
+        "registry answers, also when records are read again after a failure.",
         '"reject"',
         default="wait",
     )
     cache: Many = setting("How many schemas are kept; they never change.", default=1000)
     request_timeout: SomeTime = setting("How long to wait for one answer.", default="5s")
     ca_file: FilePath | None = setting(
-        "The authority that signed the registry's certificate; without it, those of the system.",
+        "The authority that signed the registry's certificate; without it, those that the system "
+        "trusts.",
         '"ca.pem"',
         default=None,
     )
@@ -86,7 +87,9 @@ class Registry(Settings):
         default=None,
     )
     key_password: FromEnvironment | None = setting("The same, without a file.", '"…"', default=None)
-    username: Text | None = setting("Who asks, where not everybody may.", '"agent"', default=None)
+    username: Text | None = setting(
+        "Who logs in, if not everybody may ask.", '"agent"', default=None
+    )
     password_file: OwnerOnlyFile | None = setting(
         "Holds the password of `username`.", '"credential:registry-password"', default=None
     )
@@ -141,7 +144,7 @@ class Registry(Settings):
             ]
         if _URL.fullmatch(self.url):
             return []
-        return [InvalidSetting("url", "is no address of a server, and nothing more", _EXAMPLE)]
+        return [InvalidSetting("url", "is not the address of a server, and nothing more", _EXAMPLE)]
 
     def _encryption(self) -> list[InvalidSetting]:
         if self.url is not None and self.url.startswith("http://"):

@@ -25,11 +25,11 @@ from meteragent.stream.releases import tier_name
 
 class TierSettings(Settings):
     """A noisier copy of a policy's releases for another audience, or of a `[[group]]`'s, as
-    `[[group.tier]]`. It is made of the very draws of the first, so it costs nothing more: who has
-    both knows no more than who has the first, and who has the copy alone no more than its own
-    `epsilon` says. Several tiers stand in falling order of `epsilon`; each is made of that before
-    it, so that no audiences together know more than the one that is told most. Each has an output
-    of its own; of files `sanitize --tier NAME=FILE` names it.
+    `[[group.tier]]`. It is made from the very draws of the first, so it costs nothing more: whoever
+    has both knows no more than whoever has the first, and whoever has only the copy knows no more
+    than its own `epsilon` says. List several tiers in falling order of `epsilon`. Each is made from
+    the one before, so audiences together know no more than the one that learns most. Each has an
+    output of its own; for files, `sanitize --tier NAME=FILE` names it.
     """  # noqa: D205 - the reference shows it whole
 
     name: TierName = setting("What people call it.", '"research"')
@@ -39,7 +39,7 @@ class TierSettings(Settings):
         '"0.1"',
     )
     output: TopicName | None = setting(
-        "The topic for these releases; by default that of the policy's, a dot and the name.",
+        "The topic for these releases; by default the policy's topic, a dot and the name.",
         '"meter.sanitized.research"',
         default=None,
     )

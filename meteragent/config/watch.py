@@ -30,12 +30,12 @@ class Http(Settings):
         "The private key of `cert_file`.", '"server-key.pem"', default=None
     )
     explorer_file: FilePath | None = setting(
-        "A page of `meteragent explore`, to be shown at `/explorer` beside the status page.",
+        "A page made by `meteragent explore`, shown at `/explorer` beside the status page.",
         '"explorer.html"',
         default=None,
     )
     username: Text | None = setting(
-        "Who may read, where not everybody may.", '"prometheus"', default=None
+        "Who logs in, if not everybody may read.", '"prometheus"', default=None
     )
     password_file: OwnerOnlyFile | None = setting(
         "Holds the password of `username`.", '"credential:http-password"', default=None
@@ -58,7 +58,7 @@ class Log(Settings):
     """What the agent says of itself, on standard error; never a reading, a key or a payload."""
 
     level: Literal["debug", "info", "warning", "error"] = setting(
-        "The least severe that is said.", default="info"
+        "The least severe level that is logged.", default="info"
     )
     format: Literal["json", "console"] = setting(
         "For machines, one JSON object per line, or for people.", default="json"

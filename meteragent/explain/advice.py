@@ -37,7 +37,7 @@ def of_grid(guarantee: Guarantee) -> Iterator[str]:
     wholes = (whole for whole in (apart - step, apart) if whole)
     instead = " or ".join(f'"{format_watts(whole, unit)}"' for whole in wholes)
     yield (
-        f"A radius of {power_text(radius, unit)} is no whole number of steps of "
+        f"A radius of {power_text(radius, unit)} is not a whole number of steps of "
         f"{power_text(step, unit)}: readings that far apart can be {power_text(apart, unit)} apart "
         "on the grid. What is said here holds for those, and is more than epsilon and budget say. "
         f"Write radius = {instead}."
@@ -121,9 +121,9 @@ def of_joint(policy: Policy) -> Iterator[str]:
         yield "Joint noise is for several queries: for one, it is no better than independent noise."
     elif loads := told_better(policy):
         yield (
-            f"Joint noise tells more of some loads ({listed(loads)}) than independent noise with "
-            "the same mean error would: of a load that takes less than half a window, an average "
-            "moves little, but the answer counts that moves most. If these are to be hidden, write "
+            f"Joint noise reveals more about some loads ({listed(loads)}) than independent noise "
+            "with the same mean error would: a load shorter than half a window moves an average "
+            "only a little, but the answer that moves most counts. To hide these, write "
             'noise = "independent", or take shorter windows.'
         )
 
@@ -153,7 +153,7 @@ def of_unevenness(held: Counter[int]) -> Iterator[str]:
     if middle < SPARSE and many > few * UNEVEN:
         yield (
             f"meters report unevenly: a tenth of the windows holds at most {few} % of its slots, a "
-            f"tenth at least {many} %; if they report on change, when they do tells what people "
+            f"tenth at least {many} %; if they report on change, their timing tells what people "
             "do: set fill, and see whether presence should be private"
         )
 

@@ -86,7 +86,7 @@ def _team() -> Iterator[str]:
             "keeper of the noise key",
             (
                 f"{YOURS} one person or service, apart from everybody who reads releases: who "
-                "holds the key takes all noise away"
+                "holds the key can take all noise away"
             ),
         ),
         ("those concerned", f"{YOURS} how their views were sought (Article 35(9))"),
@@ -154,7 +154,7 @@ def _places(streams: Streams) -> Iterator[str]:
 
 def _threats() -> Iterator[str]:
     yield _table(
-        ("feared event", "by whom", "what stands against it"),
+        ("feared event", "by whom", "what counters it"),
         (
             "releases tell what people did at home",
             "anybody who reads releases, whatever else they know",
@@ -209,11 +209,11 @@ def _risks(policies: Sequence[tuple[Guarantee, Explanation]]) -> Iterator[str]:
 def _measured(explained: Explanation) -> str:
     choice = explained.choice
     if choice is None:
-        return "No attack was measured for these settings: they are no preset's."
+        return "No attack was measured for these settings: they are not a preset's."
     if choice.changed:
         return (
-            f"The attack that was measured for the preset `{choice.preset}` says nothing of these "
-            f"settings. Set otherwise: {listed(choice.changed)}."
+            f"The attack that was measured for the preset `{choice.preset}` says nothing about "
+            f"these settings. Changed: {listed(choice.changed)}."
         )
     return f"Measured attack: {choice.evidence}"
 
@@ -273,7 +273,7 @@ def _articles() -> Iterator[str]:
         ("13, 14", "`explain` says in plain words what is promised", "telling people"),
         ("25", "by design and by default: nothing leaves without a price", "which policy"),
         ("28", "-", "contracts with processors"),
-        ("33, 34", "says what one release can tell at most", "notifying of a breach"),
+        ("33, 34", "says what one release can tell at most", "notifying breaches"),
         ("35, 36", "this document", "finishing it; asking the authority if risks stay high"),
     )
 
@@ -283,4 +283,4 @@ def _review() -> Iterator[str]:
         "Make this page again when a policy's id changes: it is in every release, and names "
         "everything that is promised."
     )
-    yield f"{YOURS} date, version, signatures, and when it is looked at again."
+    yield f"{YOURS} date, version, signatures, and when it is reviewed next."

@@ -180,7 +180,7 @@ class Guarantee:
             )
         if self.tiers:
             yield (
-                "Copies are made of the same draws and cost nothing: whoever has them and the "
+                "Copies are made from the same draws and cost nothing: whoever has them and the "
                 "first releases knows no more than whoever has the first releases."
             )
 
@@ -189,10 +189,10 @@ class Guarantee:
         unit, some = policy.domain.unit, "W" if policy.domain.unit == WATT else "D"
         if policy.tier is not None:
             yield (
-                "These are noisier copies of releases that others are told, made of the same "
-                "draws. No budget is spent on them: what is said of one holds of what copies of "
-                "all that is paid for tell at most, to those who have nothing but copies like "
-                "these or noisier ones."
+                "These are noisier copies of releases that others get, made from the same draws. "
+                "No budget is spent on them: the numbers are what copies of everything that is "
+                "paid for reveal at most, to those who have nothing but copies like these or "
+                "noisier ones."
             )
         if isinstance(policy, GroupPolicy):
             yield from _of_groups(policy)

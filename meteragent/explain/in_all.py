@@ -171,7 +171,7 @@ class Allowance:
             for prefix in prefixes
         )
         return (
-            "Of any home, what is released of it and of all groups that it is in, all together: "
+            "For any home, everything released about it and about all groups that it is in: "
             f"{self._odds(most + self.reserve)} in {time_text(self.horizon)} that start or end "
             "with a window of each policy, between two versions of the home that are "
             f"{power_text(self.radius, self.unit)} apart in every reading."
@@ -183,9 +183,9 @@ class Allowance:
         span, radius = time_text(self.horizon), power_text(self.radius, self.unit)
         if own:
             names = listed(shelf.name for shelf in own)
-            yield f"By itself it is released by {names}: {self._odds(nano)} in {span}."
+            yield f"Its own releases, by {names}: {self._odds(nano)} in {span}."
         else:
-            yield "No policy releases it by itself."
+            yield "It has no releases of its own."
         if groups:
             names = listed(dict.fromkeys(one.group_id for one in groups))
             yield f"It is in {names}: {self._odds(self.reserve)} in {span}, by all of them."
@@ -194,13 +194,13 @@ class Allowance:
         elif self.reserve:
             yield (
                 f"Whichever groups it is in: {self._odds(self.reserve)} in {span}, by all of them, "
-                "for no membership takes effect that does not fit what is reserved for them."
+                "because a membership takes effect only if it fits what is reserved for them."
             )
         most = nano if groups == () else nano + self.reserve
         yield (
             f"In all, of two versions of the home that are {radius} apart in every reading: "
-            f"{self._odds(most)} in {span} that start or end with a window of each policy. What it "
-            "has lost until now is told by `meteragent ledger show`."
+            f"{self._odds(most)} in {span} that start or end with a window of each policy. "
+            "`meteragent ledger show` says what it has lost so far."
         )
 
     def _odds(self, nano: int) -> str:

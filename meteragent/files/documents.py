@@ -51,7 +51,7 @@ class Converter:
         if begin.startswith(b"/"):
             return self._telegrams()
         raise self._damaged(
-            "is no array, no NEM12, no ESPI and no telegram", "see meteragent inspect"
+            "is not a JSON array, NEM12, ESPI or telegrams", "see meteragent inspect"
         )
 
     def _damaged(self, problem: str, instead: str) -> InputDamaged:
@@ -61,10 +61,12 @@ class Converter:
         try:
             found = json.loads(self._content, parse_float=Decimal)
         except ValueError:
-            raise self._damaged("is no JSON", "fetch it again") from None
+            raise self._damaged("is not JSON", "fetch it again") from None
         for one in found:
             if not isinstance(one, dict):
-                raise self._damaged("holds what is no object", "write an array of objects")
+                raise self._damaged(
+                    "holds something other than objects", "write an array of objects"
+                )
             yield one
 
     def _telegrams(self) -> Lines:
@@ -93,7 +95,7 @@ class Converter:
                 elif kind == "400" and channel is not None:
                     _mark(blocks[-1]["values"], row)
         except (IndexError, ValueError, ArithmeticError):
-            problem = f"is no NEM12 in row {rows.line_num}"
+            problem = f"is not NEM12 in row {rows.line_num}"
             raise self._damaged(problem, "fetch it again") from None
         yield from blocks
 
@@ -117,12 +119,12 @@ class Converter:
         try:
             feed = etree.parse(BytesIO(self._content), parser).getroot()
         except etree.XMLSyntaxError:
-            raise self._damaged("is no XML", "fetch it again") from None
+            raise self._damaged("is not XML", "fetch it again") from None
         entries = feed.findall(f"{_ATOM}entry")
         types = _by_link(entries, "ReadingType")
         readings = _by_link(entries, "MeterReading")
         if not types:
-            raise self._damaged("is XML, but no ESPI with its ReadingType", "ask for all of it")
+            raise self._damaged("is XML, but not ESPI with a ReadingType", "ask for all of it")
         for href, (entry, _) in _by_link(entries, "IntervalBlock").items():
             watts = _watts_of(_type_of(href, readings, types))
             if watts is None:

@@ -109,7 +109,7 @@ class SqliteLedger:
                 "noise key",
                 found[0],
                 key,
-                "take that key; or, if it was replaced on purpose, run `meteragent key adopt "
+                "use that key; or, if it was replaced on purpose, run `meteragent key adopt "
                 "--ledger`",
             )
 
@@ -240,7 +240,7 @@ class LedgerFile:
 def look(path: Path) -> LedgerFile:
     """Read a ledger, also while a job writes it. It is neither made nor changed."""
     if not path.is_file():
-        raise FileRefused(str(path), "is no file", "name the --ledger of a `sanitize`")
+        raise FileRefused(str(path), "is not a file", "name the --ledger of a `sanitize`")
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     with _Told(str(path)), closing(database):
         run = database.execute
@@ -278,7 +278,7 @@ class _Told:
         if code in _BUSY:
             raise LedgerBusy(self.path) from None
         if code in _DAMAGED:
-            raise LedgerDamaged(f"{self.path}: is no ledger, or a damaged one") from None
+            raise LedgerDamaged(f"{self.path}: is not a ledger, or is damaged") from None
         name = getattr(error, "sqlite_errorname", "SQLITE_ERROR")
         raise FileRefused(
             self.path, f"cannot be read or written ({name})", "make room or name another"

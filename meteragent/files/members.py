@@ -46,7 +46,7 @@ def read(path: Path, *, normalise_ids: bool = False) -> list[Membership]:
         path, lambda rows: [*checked(_numbered(rows), place, normalise_ids=normalise_ids)]
     )
     if not found:
-        raise FileRefused(str(path), "names no member", "write a line for each home of each group")
+        raise FileRefused(str(path), "names no home", "write a line for each home of each group")
     return found
 
 
@@ -107,7 +107,7 @@ def _feeders(path: Path, rows: "csv.DictReader[str]") -> dict[str, Feeder]:
         own = Feeder(**{name: (row.get(name) or "").strip() for name in Feeder._fields})
         own = own if own.lv_feeder_id else own._replace(lv_feeder_id=group)
         if found.setdefault(group, own) != own:
-            problem = "says of its group another feeder than a line before"
+            problem = "names another feeder for its group than an earlier line"
             raise where(problem, f"compare {', '.join(Feeder._fields)}")
     return found
 

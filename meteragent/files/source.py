@@ -249,7 +249,7 @@ class Source:
             raise InputReplaced(self.shown)
 
 
-_FETCH = "fetch it again; what stood before is released, and will not be again"
+_FETCH = "fetch it again; what came before is released, and will not be released again"
 
 
 def _inflated(first: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -29,7 +29,7 @@ LONGEST_SESSION = 2**32 - 2
 """Seconds; one more would be for ever, which brokers like less."""
 _BAD_LOGIN, _DENIED = 0x86, 0x87
 _REFUSALS = {
-    0x84: ("does not speak MQTT 5", "take another broker, or a newer one"),
+    0x84: ("does not speak MQTT 5", "use another broker, or a newer one"),
     0x85: ("refuses the name of the gateway", "write another mqtt.client"),
     _BAD_LOGIN: ("refuses the login", "look at mqtt.username and its password"),
     _DENIED: ("refuses us", "look at mqtt.username, and at what the broker lets it do"),

@@ -107,7 +107,9 @@ class Journal:
         for at, segment in enumerate(self._segments):
             self._read_through(segment, is_last=at == len(self._segments) - 1)
         if self.next < known:
-            raise JournalLost(self._name, "ends before what the ledger has taken from it")
+            raise JournalLost(
+                self._name, "ends before the last reading that the ledger has taken from it"
+            )
         self._file = self._disk.open(self._segments[-1].name)
 
     def records(self, since: int) -> Iterator[tuple[int, Sequence[JournalRecord]]]:
@@ -174,7 +176,7 @@ class Journal:
             text = self._disk.read(name)
             known = read_header(text)
             if known is not None and known.owner != self._owner:
-                raise JournalLost(self._name, "is of another ledger")
+                raise JournalLost(self._name, "belongs to another ledger")
             if known is not None:
                 yield Segment(name, known.first, known.salt, len(text))
             elif at == len(names) - 1 and len(text) <= HEADER_BYTES:

@@ -98,7 +98,7 @@ class Works:
     def _found(self) -> None:
         """Let the ledger be that of a journal, before there is one."""
         if self.journal.is_there:
-            raise refuse_ledger(str(self._config.mqtt.journal), "is there, and its ledger is not")
+            raise refuse_ledger(str(self._config.mqtt.journal), "is there, but its ledger is not")
         self._known = Resume(head=os.urandom(SALT), head_bytes=SALT)
         self._ledger.commit(
             lengths={}, key=self._key.fingerprint, standings={STANDING: self._known}

@@ -111,7 +111,7 @@ class RegistryCaller:
         return RegistryRefused(self._url, problem, instead)
 
     def _odd(self) -> RegistryRefused:
-        return self._refused("what it answers is not as a registry's", "check url")
+        return self._refused("it does not answer as a registry does", "check url")
 
 
 def _exchange(

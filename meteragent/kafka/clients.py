@@ -39,7 +39,7 @@ REFUSALS: tuple[tuple[tuple[type[Exception], ...], str, str], ...] = (
     ((ssl.SSLError,), "TLS was refused", "protocol, cert_file and key_file"),
     ((AuthenticationFailedError, SaslAuthenticationFailed), "the login was refused", LOGIN),
     ((UnsupportedSaslMechanismError,), "it does not offer this login", "mechanism"),
-    ((IllegalSaslStateError,), "it asks for no login", "protocol"),
+    ((IllegalSaslStateError,), "it does not ask for a login", "protocol"),
 )
 """What refuses us for good, how that is said, and which setting to look at."""
 
@@ -205,7 +205,9 @@ def _refusal(server: str, security: Security, error: Exception) -> Exception:
                     server, problem, f"check kafka.security.{'token_file' if token else setting}"
                 )
         if isinstance(reason, ConnectionResetError | IncompleteReadError):
-            return BrokerUnreachable(server, "it hangs up: check kafka.security.protocol")
+            return BrokerUnreachable(
+                server, "it closes the connection: check kafka.security.protocol"
+            )
     return BrokerUnreachable(server, type(error).__name__)
 
 

@@ -103,7 +103,7 @@ def refuse_unsaid(config: Config, had: int, wanted: int) -> None:
     if had == 1 < wanted and "partitioner" not in config.kafka.model_fields_set:
         raise InvalidSetting(
             "kafka.partitioner",
-            "is not set, and one partition does not tell how senders choose among several",
+            "is not set, and one partition does not show how senders choose among several",
             'write "murmur2", or what they use',
         )
 

@@ -116,7 +116,9 @@ class Owner:
             layout = Layout.read(found["layout"])
             return cls(**{n: found[n] for n in names}, layout=layout, generation=generation)
         except (ValueError, KeyError, TypeError):
-            raise LedgerDamaged("its owner is not told as any version known here does") from None
+            raise LedgerDamaged(
+                "its owner is written in a way that this version does not know"
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)

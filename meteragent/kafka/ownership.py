@@ -109,10 +109,10 @@ def owner_of(kept: Kept) -> Owner | None:
 def another(ledger: str, difference: Difference) -> LedgerOfAnother:
     """What is to be said of a ledger that is not ours, by what it differs in."""
     instead = (
-        "take that key; or, if it was replaced on purpose, stop all agents and run "
-        "`meteragent key adopt`"
+        "use that key; or, if it was replaced on purpose, stop all agents and run `meteragent "
+        "key adopt`"
         if difference[0] == KEY
-        else "name a ledger of our own: that is a second budget for the same meters"
+        else "name a ledger of its own: that is a second budget for the same meters"
     )
     return LedgerOfAnother(f"kafka.ledger: {ledger}", *difference, instead)
 
@@ -138,7 +138,7 @@ def unreadable(config: Config, kept: Kept) -> list[bytes]:
 def refuse_lost(ledger: str, partition: int, kept: Kept, bond: Bond | None) -> None:
     """Refuse a partition that is not the one, or not all of it, that a position knows."""
     if kept.foreign:
-        raise damaged(ledger, partition, "a record is of no meter")
+        raise damaged(ledger, partition, "a record belongs to no meter")
     try:
         known = owner_of(kept)
     except LedgerDamaged as error:

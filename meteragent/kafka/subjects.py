@@ -55,5 +55,5 @@ async def judged(config: Config, decoder: MessageDecoder) -> list[str]:
     if decoder.reads(number):
         return [*told, f"{ours}: schema {number} is read"]
     problem = f"schema {number} of {ours} is not read as {config.input.written}"
-    instead = "write the input.format that it is of, or see what deploy/guide/messages.md refuses"
+    instead = "write its kind as input.format, or see what deploy/guide/messages.md refuses"
     raise RegistryRefused(registry.url or "", problem, instead)

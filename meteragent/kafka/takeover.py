@@ -21,7 +21,8 @@ from meteragent.stream.homes import Homes, fitting
 from meteragent.stream.meters import longest_prefix, normal
 
 _GATHER = (
-    "let all senders key by meter and choose alike, then run `meteragent ledger migrate --gather`"
+    "let all senders key by meter and use one partitioner, then run `meteragent ledger migrate "
+    "--gather`"
 )
 
 

@@ -32,7 +32,7 @@ def parts(given: "nw.DataFrame[Any]", plan: PolicyPlan, query: str) -> Iterator[
     """The releases of each policy that asks this. InvalidSetting: none does, or others did."""
     of_each = asking(given, plan, query)
     if any(is_list(asked.query) for _, asked, _ in of_each):
-        problem = "is answered by several numbers a window"
+        problem = "has several numbers for each window"
         raise InvalidSetting("query", problem, "name another; `spread` reads layers")
     unbiased = given[f"{query}{UNBIASED}"].to_numpy().astype(np.float64)
     for policy, asked, rows in of_each:
@@ -46,7 +46,7 @@ def asking(
     policies = {policy.id: policy for policy in plan.policies}
     ids = np.array(given["policy"].to_list(), dtype=np.object_)
     if unknown := set(ids.tolist()) - policies.keys():
-        instead = "pass the plan that they were released by"
+        instead = "pass the plan that they were released under"
         raise InvalidSetting("plan", f"is not that of releases under {min(unknown)}", instead)
     found = [
         (policy, asked, np.flatnonzero(ids == policy.id))
@@ -56,7 +56,7 @@ def asking(
         if asked.query.name == query
     ]
     if not found and len(ids):
-        problem = "is not asked by the plan of these releases"
+        problem = "is not in the plan of these releases"
         raise InvalidSetting("query", problem, "name another of its queries")
     return found
 

@@ -88,7 +88,7 @@ class Where:
     def _watts(self, frame: "nw.DataFrame[Any]") -> Watts:
         column = frame[self.value]
         if not (column.dtype.is_numeric() or column.dtype == nw.Unknown):
-            raise InvalidSetting("value", "holds no numbers", "make its column one of floats")
+            raise InvalidSetting("value", "holds no numbers", "turn the column into floats")
         values = column.cast(nw.Float64()).to_numpy().astype(np.float64, copy=False)
         known = np.isfinite(values)
         watts = self.meaning.quantity.watts(np.where(known, values, np.nan))
@@ -153,8 +153,8 @@ def opened(frame: "IntoDataFrame", argument: str = "frame") -> "nw.DataFrame[Any
     try:
         return nw.from_native(frame, eager_only=True)
     except TypeError:
-        problem = "is no pandas or polars data frame and no pyarrow table"
-        instead = "give one of them; .collect() makes one of what is lazy"
+        problem = "is not a pandas or polars data frame or a pyarrow table"
+        instead = "pass one of these; .collect() turns a lazy frame into one"
         raise InvalidSetting(argument, problem, instead) from None
 
 

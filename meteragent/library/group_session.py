@@ -59,13 +59,13 @@ def begun(
     config = plan.config
     if groups is None:
         if not config.policy:
-            problem = "is missing, and the plan is of groups alone"
+            problem = "is missing, and the plan is for groups only"
             raise InvalidSetting(
                 "groups", problem, "say which homes are in which: meter_id, group_id"
             )
         return Session(plan, key, ledger, by_meter=by_meter, counts=counts)
     if not config.group:
-        problem, instead = "is given, and the plan is of meters", "make one with ma.group_policy"
+        problem, instead = "is given, and the plan is for meters", "make one with ma.group_policy"
         raise InvalidSetting("groups", problem, instead)
     members = listed(groups, timezone=timezone, normalise_ids=config.agent.normalise_ids)
     return GroupSession(members, plan, key, ledger, by_meter=by_meter, counts=counts)

@@ -39,7 +39,7 @@ def listed(
     place = members.Whereabouts("groups", "row", InvalidSetting)
     found = [*members.checked(enumerate(rows), place, normalise_ids=normalise_ids)]
     if not found:
-        raise InvalidSetting("groups", "names no member", "pass a row for each home of each group")
+        raise InvalidSetting("groups", "names no home", "pass a row for each home of each group")
     return found
 
 

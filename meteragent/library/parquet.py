@@ -67,7 +67,7 @@ def protect_parquet(
     begin = partial(begun, plan, key, ledger, groups, timezone=timezone)
     with begin(by_meter=by_meter, counts=kind == "register") as session:
         if part.exists() and session.paid_for(target):
-            problem = "holds what an earlier run has released and paid for"
+            problem = "holds what an earlier run released and paid for"
             raise FileRefused(str(part), problem, f"rename it to {target.name}")
         with unless_whole(part), Parquet(part, session.kinds) as sink:
             for frame in frames_in(source, where):

@@ -165,8 +165,10 @@ def simulate(
 def _only(plan: PolicyPlan) -> Assigned:
     """The policy of a plan that has one."""
     if plan.config.group:
-        problem = "is of groups, and traces are of meters"
-        raise InvalidSetting("plan", problem, "pass one of `policy`; `explain` says it of groups")
+        problem = "is for groups, and traces are of meters"
+        raise InvalidSetting(
+            "plan", problem, "pass one made by `policy`; for groups, `explain` says it"
+        )
     if len(plan.policies) > 1:
         raise InvalidSetting("plan", "has several policies", "simulate one after the other")
     [assigned] = plan.config.assigned

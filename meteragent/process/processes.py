@@ -129,8 +129,8 @@ class Processes:
         _gauges(self)
         self._ends = Counter(
             "meteragent_process_ends",
-            "Processes that ended and were not told to, of those that are to run: killed by a "
-            "signal, failed, or ended as if they had been told to.",
+            "Processes that ended without being told to: killed by a signal, failed, or ended as "
+            "if they had been told to.",
             ("how",),
             registry=self.registry,
         )
@@ -264,6 +264,6 @@ def _gauges(processes: Processes) -> None:
         ("ready", "Whether every partition of this instance runs.", lambda: processes.ready),
         ("alive", "Whether there is progress, as /healthz says.", lambda: processes.alive),
         ("processes", "Processes that run.", lambda: processes.running),
-        ("processes_wanted", "Processes that are to run.", lambda: processes.wanted),
+        ("processes_wanted", "Processes that should run.", lambda: processes.wanted),
     ):
         Gauge(f"meteragent_{name}", meaning, registry=processes.registry).set_function(value)

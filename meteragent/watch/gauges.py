@@ -85,7 +85,7 @@ class Present:
         yield key
         yield _one(
             "standstill_seconds",
-            "For how long the loop, the brokers or a due commit have made no progress.",
+            "How long the event loop, the brokers or a due commit have made no progress.",
             agent.stood_still,
         )
         yield from self._clocks()
@@ -104,14 +104,15 @@ class Present:
         )
         yield _one(
             "clock_trusted",
-            "Whether the clock closes windows: the brokers' is known, and this machine's agrees.",
+            "Whether the clock closes windows: the brokers' time is known, and this machine's "
+            "agrees.",
             clocks.trusted,
         )
 
     def _partitions(self) -> Iterator[Metric]:
         clock = _by(
             "partition_event_time_seconds",
-            "The newest event time read; where presence is private, it is not told.",
+            "The newest event time read; not shown where presence is private.",
             "partition",
         )
         done = _by("partition_processed_offset", "One past the last record taken in.", "partition")
@@ -122,12 +123,12 @@ class Present:
         lag = "Records after the last one taken in."
         yield from (clock, done, _each("partition_lag_records", lag, self._agent.lags()))
         yield from self._blocked()
-        waited = "For how long the partition has waited for the schema of its next record."
+        waited = "How long the partition has waited for the schema of its next record."
         yield _each("partition_schema_wait_seconds", waited, self._agent.awaited())
 
     def _blocked(self) -> Iterator[Metric]:
         held = "Records behind a transaction upstream that has not ended."
-        stood = "For how long that transaction has held readings back."
+        stood = "How long that transaction has held readings back."
         blocked = self._agent.blocked().items()
         yield _each("partition_blocked_records", held, {p: its[0] for p, its in blocked})
         yield _each("partition_blocked_seconds", stood, {p: its[1] for p, its in blocked})
@@ -146,7 +147,7 @@ class Present:
                 ),
                 (
                     "budget_exhaustion_seconds",
-                    "Until a tenth of the meters have no budget left, at the present rate.",
+                    "Time until a tenth of the meters have no budget left, at the present rate.",
                 ),
             )
         }
@@ -222,7 +223,7 @@ def _constants(guarantees: list[Guarantee]) -> Iterator[Metric]:
 _PER_POLICY: tuple[tuple[str, str, Callable[[Guarantee], float]], ...] = (
     (
         "policy_radius_watts",
-        "How far apart, in every reading, worlds are that epsilon speaks of; in the policy's unit.",
+        "The difference in every reading that epsilon is for; in the policy's unit.",
         lambda g: float(g.radius),
     ),
     (
@@ -237,7 +238,7 @@ _PER_POLICY: tuple[tuple[str, str, Callable[[Guarantee], float]], ...] = (
     ),
     (
         "policy_any_horizon_epsilon",
-        "The most that the releases of any stretch lose that is as long as the horizon.",
+        "The most that the releases of any stretch as long as the horizon lose.",
         lambda g: float(g.epsilon(g.any_horizon)),
     ),
     ("policy_horizon_seconds", "What the budget covers.", lambda g: g.policy.horizon / _SECOND),
@@ -248,7 +249,7 @@ _PER_POLICY: tuple[tuple[str, str, Callable[[Guarantee], float]], ...] = (
     ),
     (
         "policy_delay_seconds",
-        "How long after its end a window waits for meters that are silent.",
+        "How long after its end a window waits for silent meters.",
         lambda g: (g.policy.grace + g.policy.idle) / _SECOND,
     ),
     (
@@ -265,7 +266,7 @@ _PER_CHARGE: tuple[tuple[str, str, Callable[[Guarantee], Mapping[str, float | De
     ),
     (
         "release_leakage",
-        "The most that one window's release tells, in bits of min-entropy; as release_epsilon.",
+        "The most that one window's release reveals, in bits of min-entropy; as release_epsilon.",
         lambda g: bits_told(g.policy),
     ),
 )
@@ -287,7 +288,7 @@ _PER_QUERY: tuple[tuple[str, str, Callable[[Guarantee, Answer], float]], ...] = 
     ),
     (
         "release_capacity_ratio",
-        "By how much one output multiplies the chance to guess a level, at most.",
+        "The most by which one output multiplies the chance of guessing a level.",
         lambda _, a: a.times,
     ),
 )

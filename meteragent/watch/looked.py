@@ -20,6 +20,6 @@ class GatewayDisk:
         )
         yield GaugeMetricFamily(
             "meteragent_gateway_unsent_messages",
-            "Releases that are charged, and that the broker does not have yet.",
+            "Releases that are charged but not yet with the broker.",
             value=self._unsent(),
         )

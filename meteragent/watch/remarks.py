@@ -16,10 +16,10 @@ REMARKS: dict[type[KafkaError], str] = {
         "lost is counted; raise retention.ms"
     ),
     InconsistentGroupProtocolError: (
-        "kafka.group: another program is in this group; write a group that only agents are in"
+        "kafka.group: another program is in this group; name a group that only agents use"
     ),
     MessageSizeTooLargeError: (
-        "a topic takes no record as large as one that is due; `meteragent check` says which; raise "
+        "a topic refuses records as large as one that is due; `meteragent check` says which; raise "
         "its max.message.bytes"
     ),
 }

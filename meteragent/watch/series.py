@@ -92,13 +92,13 @@ class Series:
         self.records = self._counter("records", "Records read.")
         self.readings = self._counter(
             "readings",
-            "Readings by what became of them; where presence is private, none is counted.",
+            "Readings by outcome; none are counted where presence is private.",
             outcome=("accepted", "late", "duplicate"),
         )
         self.unpaired = self._counter(
             "registers_unpaired",
-            "Registers without one in the slot before, so that no power follows; where presence is "
-            "private, none is counted.",
+            "Registers without one in the slot before, which give no power; none are counted "
+            "where presence is private.",
         )
         self.rejects = self._counter(
             "rejects", "Records rejected whole.", reason=[r.value for r in Reason]
@@ -113,11 +113,11 @@ class Series:
     def _windows(self, queries: Mapping[str, Values], charges: Mapping[str, Values]) -> None:
         self.closed = self._counter("windows_closed", "Windows decided.", policy=queries)
         self.windows_released = self._counter(
-            "windows_released", "Windows of which something was released.", policy=queries
+            "windows_released", "Windows with a release.", policy=queries
         )
         self.suppressed = self._counter(
             "windows_suppressed",
-            "Windows of which nothing was released.",
+            "Windows withheld whole.",
             policy=queries,
             reason=[w.value for w in Withheld if w],
         )
@@ -137,21 +137,21 @@ class Series:
     def _members(self) -> None:
         self.memberships = Gauge(
             "meteragent_group_memberships",
-            "Who is in which group, as read last: memberships that take effect, those of them that "
-            "begin later than they were to, those that never do for what their homes reserve, and "
-            "records that are damaged or came too late for what has begun.",
+            "Who is in which group, as last read: memberships that take effect, those of them "
+            "that begin later than asked, those that never will because their homes reserve too "
+            "little, and records that are damaged or came too late for what has begun.",
             ["outcome"],
             registry=self.registry,
         )
 
     def _commits(self, queries: Mapping[str, Values]) -> None:
         self.transactions = self._counter(
-            "transactions", "Transactions by their end.", result=("committed", "abandoned")
+            "transactions", "Transactions by how they ended.", result=("committed", "abandoned")
         )
         self.outlived = self._counter(
             "releases_outlived",
-            "Releases of windows that ended longer ago than their topic keeps any: Kafka deletes "
-            "them at once.",
+            "Releases whose windows ended longer ago than their topic keeps records: Kafka "
+            "deletes them at once.",
         )
         self.durations = self._histogram(
             "transaction_duration_seconds",

@@ -78,12 +78,12 @@ class SumsAtWork:
         standing = sorted(self.standing().items())
         yield _by_policy(
             "meteragent_groups_decided_until_seconds",
-            "The end of the newest window that is decided of any group.",
+            "The end of the newest decided window of any group.",
             ((name, its.until / 1000) for name, its in standing if its.until != NEVER),
         )
         yield _by_policy(
             "meteragent_group_panes_waiting",
-            "Panes of groups that one partition of the input has passed, and another has not.",
+            "Panes of groups that some partition of the input has passed and another has not.",
             ((name, its.behind) for name, its in standing),
         )
         holding = GaugeMetricFamily(

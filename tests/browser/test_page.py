@@ -232,7 +232,7 @@ def test_groups_are_shown_with_whom_they_wait_for(tmp_path: Path) -> None:
             text = await tab.evaluate(said)
             for sentence in (
                 "feeders: 4 groups, decided until 2025-11-18 01:00 UTC. 2 panes wait for partition",
-                "12 memberships take effect. 1 begin later than they were to. Refused: 2",
+                "12 memberships take effect. 1 begin later than asked. Refused: 2",
                 "Partial sums refused: 1 late partial.",
                 "too few homes",
             ):

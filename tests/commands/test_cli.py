@@ -72,7 +72,7 @@ def test_check_warns_of_a_radius_off_the_grid(directory: Path, capsys: Said) -> 
     first, _, warning, *_ = capsys.readouterr().out.splitlines()
     assert first == "configuration: good, with policies household, films"
     assert warning == (
-        "films: warning: A radius of 25 W is no whole number of steps of 2 W: readings that far "
+        "films: warning: A radius of 25 W is not a whole number of steps of 2 W: readings that far "
         "apart can be 26 W apart on the grid. What is said here holds for those, and is more than "
         'epsilon and budget say. Write radius = "24W" or "26W".'
     )
@@ -86,7 +86,7 @@ def test_check_warns_where_joint_noise_loses(directory: Path, capsys: Said) -> N
         )
     assert main(["check", "--offline", "-c", "agent.toml"]) == Exit.OK
     said = capsys.readouterr().out
-    assert "\nfilms: warning: Joint noise tells more of some loads (TV programme," in said
+    assert "\nfilms: warning: Joint noise reveals more about some loads (TV programme," in said
 
 
 def test_check_says_what_explain_warns_of_and_fails_on_it_if_strict(

@@ -88,7 +88,7 @@ Over 30 days the mean of avg, from unbiased, is off by at most 5.16 W in 95 of
 What the budget covers
 The budget of 24 h covers every window: none is ever withheld for it.
 
-Odds by which loads can be told
+Odds by which loads can be recognised
 load                  avg       p95  together   no gaps
 TV programme        x2.72     x1.65     x4.49     x4.06
 fridge cycle        x6.05     x4.49     x27.2     x20.1

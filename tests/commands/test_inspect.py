@@ -109,10 +109,10 @@ def test_the_command_that_is_said_takes_the_input(directory: Path, capsys: Said,
     [
         ("tasmota.jsonl", ("--input-format tasmota", "only_meter is not said", "timezone is not")),
         ("enedis.csv", ("--input-format enedis", "30m apart")),
-        ("energy.jsonl", ("--kind energy --unit kWh", "look at stamp")),
+        ("energy.jsonl", ("--kind energy --unit kWh", "see stamp")),
         ("epoch_seconds.jsonl", ("--time-format unix",)),
         ("register.csv", ("values only rise, as those of a register do", "--kind register")),
-        ("end_stamps.csv", ("look at stamp",)),
+        ("end_stamps.csv", ("see stamp",)),
         (
             "gas.csv",
             ("--kind energy --unit m3", "no preset is for water and gas", "--quantity flow"),

@@ -133,8 +133,8 @@ def test_shares_add_up_to_no_more_than_the_amount(
             FIVE,
             [{"budget": "5"}, {"horizon": "1h"}],
             [
-                "policy[0].budget: is the [budget]'s to say; write a share instead",
-                "policy[1].horizon: is the [budget]'s to say; write a share instead",
+                "policy[0].budget: is set by the [budget]; write a share instead",
+                "policy[1].horizon: is set by the [budget]; write a share instead",
             ],
         ),
         (
@@ -145,7 +145,7 @@ def test_shares_add_up_to_no_more_than_the_amount(
         (
             None,
             [{"share": "3", "budget": "3"}],
-            ["policy[0].share: is a share of no [budget]; leave it out"],
+            ["policy[0].share: is set without a [budget]; leave it out"],
         ),
         (None, [{}], ['policy[0].budget: is missing; write for example "24"']),
         (

@@ -352,14 +352,17 @@ SECURITY = "[kafka.security]\n"
         ("policy = [3]", "policy[0]: is not a table; write for example [[policy]]"),
         ("agent = 3\n" + POLICY, "agent: is not a table; write for example [agent]"),
         ("kafka = 3\n" + POLICY, "kafka: is not a table; write for example [kafka]"),
-        ("[kafkaa]\n" + POLICY, 'kafkaa: is no setting; did you mean "kafka"?'),
+        ("[kafkaa]\n" + POLICY, 'kafkaa: is not a setting; did you mean "kafka"?'),
         (
             "[qqqq]\n" + POLICY,
-            "qqqq: is no setting; known are agent, kafka, mqtt, input, http, log, budget, policy",
+            (
+                "qqqq: is not a setting; known are "
+                "agent, kafka, mqtt, input, http, log, budget, policy"
+            ),
         ),
         (
             "[agent]\nkeyfile = 1\n" + POLICY,
-            'agent.keyfile: is no setting; did you mean "key_file"?',
+            'agent.keyfile: is not a setting; did you mean "key_file"?',
         ),
         ("[log]\nlevel = 3\n" + POLICY, "log.level: is not one of them; write one of"),
         ("[http]\nhost = 3\n" + POLICY, "http.host: is not a host or address; write"),
@@ -435,7 +438,7 @@ SECURITY = "[kafka.security]\n"
         ),
         (POLICY + one_policy(match='"x"'), "policy[1].name: is that of policy[0] too; write"),
         (POLICY + one_policy(name='"x"'), "policy[1].match: is that of policy[0] too; write"),
-        (one_policy(match="3"), "policy[0].match: is not a text; write for example"),
+        (one_policy(match="3"), "policy[0].match: is not a string; write for example"),
         (one_policy(name='""'), "policy[0].name: is not a name; write for example"),
         (one_policy(epsilon=""), "policy[0].epsilon: is missing; write for example"),
         (one_policy(epsilon="-1"), "policy[0].epsilon: is below 0.000000001 per watt"),
@@ -468,7 +471,7 @@ SECURITY = "[kafka.security]\n"
         (one_policy(step='"7W"'), "policy[0].step: does not divide the range of 24000 W; write"),
         (one_policy(minimum='"25kW"'), "policy[0].minimum: must be below maximum; write"),
         (one_policy(queries="[]"), "policy[0].queries: is empty; write for example"),
-        (one_policy(queries='"avg"'), "policy[0].queries: is no list; write for example"),
+        (one_policy(queries='"avg"'), "policy[0].queries: is not a list; write for example"),
         (one_policy(queries="[3]"), "policy[0].queries[0]: is not a table; write for example"),
         (one_policy(queries='["mean"]'), "policy[0].queries[0].query: 'mean' is not one; write"),
         (
@@ -494,7 +497,7 @@ SECURITY = "[kafka.security]\n"
         ),
         (
             one_policy(queries='[{ query = "avg", epsilo = 0 }]'),
-            'policy[0].queries[0].epsilo: is no setting; did you mean "epsilon"?',
+            'policy[0].queries[0].epsilo: is not a setting; did you mean "epsilon"?',
         ),
         (one_policy(min_coverage='"1.1"'), "policy[0].min_coverage: must be in [0, 1]; write"),
         (

@@ -197,7 +197,7 @@ def test_what_says_that_it_is_a_group_changes_its_noise() -> None:
         ({"maximum": None}, "group[0].maximum: "),
         ({"home_maximum": None}, "group[0].home_maximum: "),
         ({"budget": None}, "group[0].budget: is missing"),
-        ({"share": "1"}, "group[0].share: is a share of no [budget]"),
+        ({"share": "1"}, "group[0].share: is set without a [budget]"),
     ],
 )
 def test_what_makes_no_sense_is_refused(change: dict[str, Any], problem: str) -> None:
@@ -238,7 +238,7 @@ def test_a_group_has_all_that_is_reserved_or_its_share_of_it() -> None:
     [much] = refused(budget=budget, group=both)
     assert much.startswith('budget.groups: is less than what a group "" may spend')
     [twice] = refused(budget=budget, group=[ALONE])
-    assert twice.startswith("group[0].budget: is the [budget]'s to say")
+    assert twice.startswith("group[0].budget: is set by the [budget]")
 
 
 def test_without_a_budget_a_home_may_be_in_one_group_of_each_table() -> None:

@@ -71,7 +71,7 @@ def test_groups_have_tiers() -> None:
         ([RESEARCH | {"epsilon": "0"}], "tier[0].epsilon: "),
         ([RESEARCH | {"name": "a/b"}], "tier[0].name: is not a tier's name"),
         ([RESEARCH, PUBLIC | {"name": "research"}], "tier[1].name: is that of tier[0] too"),
-        ([RESEARCH | {"topic": "x"}], "tier[0].topic: is no setting"),
+        ([RESEARCH | {"topic": "x"}], "tier[0].topic: is not a setting"),
         ([{"name": "research"}], "tier[0].epsilon: is missing"),
         (RESEARCH, "tier: is not a list of tables"),
         ([RESEARCH | {"output": "meter.sanitized"}], "tier[0].output: is the topic of another"),

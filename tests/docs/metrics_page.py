@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 _INTRODUCTION = """\
 # Metrics
 
-What `/metrics` shows, in Prometheus' text format or as OpenMetrics. Labels are names of the
+What `/metrics` shows, in Prometheus' text format or as OpenMetrics. Labels are names from the
 configuration (`policy`, `query`), numbers of partitions, and the fixed words listed here: never
 a meter or a group, and nothing depends on what a meter measured. Where there is a `[[group]]`,
-series of those who work on groups have the label `work` (`homes`, `groups`). Counters and
-histograms are there from the start, at 0. Epsilon is that at the policy's `radius`.
+series about the work for groups have the label `work` (`homes`, `groups`). Counters and
+histograms are there from the start, at 0. Epsilon is always at the policy's `radius`.
 
 Dashboards that use them are in [deploy/grafana](../grafana), rules and alerts in
 [deploy/prometheus](../prometheus/runbooks.md)."""

@@ -184,6 +184,11 @@ def printed(command: str) -> list[float]:
     return [float(one.replace(",", "")) for line in lines for one in _PRINTED.findall(line)]
 
 
+def figures(text: str) -> list[str]:
+    """The numbers of a part of a page, without their units."""
+    return [found[0].split()[0] for found in TOKEN.finditer(_joined(NOT_READ.sub("", text)))]
+
+
 def _rounded(token: str, numbers: Iterable[float]) -> bool:
     """Whether one of the numbers, or a millionth of it, is written like this when it is rounded."""
     written = token.split(maxsplit=1)[0].replace(",", "")

@@ -29,13 +29,13 @@ _SCHEMAS = """\
 # Messages
 
 What is read and written, as JSON Schemas; `meteragent schema NAME` prints one. A record's key is
-its meter's id. A change that a reader could stumble over makes a new number in a schema's name.
+its meter's id. A change that could break a reader gives the schema a new number.
 """
 _COMMANDS = """\
 # Commands
 
-What `meteragent` can be told; `meteragent COMMAND --help` says the same. `meteragent completion
-bash` prints what a shell needs to complete all of it; so do `zsh` and `fish`.
+All commands and their arguments; `meteragent COMMAND --help` says the same. `meteragent completion
+bash` prints what a shell needs to complete them; so do `zsh` and `fish`.
 """
 _ABOUT = {
     "reading": "What comes in: a single reading or an interval block of them, as JSON.",

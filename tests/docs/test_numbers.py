@@ -4,6 +4,7 @@ If not: `measured.toml` says where numbers come from, or `python -m simulations.
 """
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,16 @@ def test_what_a_page_says_of_speed_is_kept_or_known_to_lack() -> None:
     for page in PAGES.values():
         if page.not_kept is not None:
             assert page.commands() - {*numbers.kept()} == {*page.not_kept}
+
+
+def test_the_page_on_speed_says_in_short_what_its_sections_say() -> None:
+    """Who measures anew and changes a table has its first lines to change as well."""
+    page = PAGES["deploy/performance.md"].source
+    _, short, *sections = re.split(r"^(?=## )", page, flags=re.MULTILINE)
+    assert short.startswith("## In short")
+    said, told = ({*numbers.figures(text)} for text in (short, "".join(sections)))
+    assert len(said) > 5
+    assert said - told == set()
 
 
 @pytest.fixture

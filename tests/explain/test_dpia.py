@@ -46,7 +46,7 @@ def test_every_share_of_everyday_loads_is_that_of_explain(preset: str) -> None:
 
 def test_evidence_of_a_preset_that_was_changed_is_none() -> None:
     text = told(configured(preset="tv-content", interval="1m"))
-    assert "Set otherwise: interval." in text
+    assert "Changed: interval." in text
     assert "Measured attack" not in text
     assert "No attack was measured" in told(configured(**PLAIN))
 

@@ -179,7 +179,7 @@ def test_accounts_that_no_policy_is_for_are_told_nothing_of() -> None:
 
 SAID: list[tuple[dict[str, Any], str]] = [
     ({"home": HOME}, "Whichever groups it is in: odds change by at most x2.72 in 1 h, by all"),
-    ({"home": HOME}, "By itself it is released by of m-: odds change by at most x1.01 in 1 h."),
+    ({"home": HOME}, "Its own releases, by of m-: odds change by at most x1.01 in 1 h."),
     ({"home": HOME, "members": []}, "It is in no group."),
     ({"home": HOME, "members": [Membership(HOME, "f-1")]}, "It is in f-1: odds change by at most"),
 ]
@@ -206,14 +206,14 @@ def test_what_may_be_lost_is_told_exactly() -> None:
         "0.000000015",
     )
     nobody = Allowance(OWN[:1], 0, HOUR, Decimal(100), "W").of("x")
-    assert nobody.sentences[0] == "No policy releases it by itself."
+    assert nobody.sentences[0] == "It has no releases of its own."
     assert (len(nobody.sentences), nobody.together.log_odds) == (2, 0)
 
 
 def test_what_may_be_lost_of_any_home_is_that_of_the_one_with_most() -> None:
     shelves = [shelf("a", policy(1, 10**7)), shelf("b", policy(1, 1)), shelf("b", policy(1, 2))]
     said = Allowance(shelves, 10**7, HOUR, Decimal(100), "W").of_any()
-    assert "all together: odds change by at most x7.39 in 1 h that start or end" in said
+    assert "it is in: odds change by at most x7.39 in 1 h that start or end" in said
     assert "at most x2.72" in Allowance([], 10**7, HOUR, Decimal(100), "W").of_any()
 
 

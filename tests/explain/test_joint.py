@@ -130,7 +130,7 @@ def test_where_it_loses_is_said() -> None:
     def warnings(of: Policy) -> str:
         return " ".join(explained(of).warnings)
 
-    assert "tells more of some loads (kettle)" in warnings(policy("avg", "max"))
+    assert "reveals more about some loads (kettle)" in warnings(policy("avg", "max"))
     assert "Joint noise is for several queries" in warnings(policy("avg"))
     assert "Joint noise" not in warnings(policy("avg", "max", size=MINUTE))
     assert "Joint noise" not in warnings(policy("avg", "max", noise="independent"))

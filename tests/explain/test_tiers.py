@@ -30,7 +30,7 @@ def test_each_audience_is_told_what_it_learns_and_what_all_of_them_do() -> None:
     assert "only the noisier copies of homes/research improves the odds by at most x1.65" in said
     assert "knows no more than whoever has the first releases." in said
     of_copies = " ".join(research.guarantee.sentences)
-    assert "These are noisier copies of releases that others are told" in of_copies
+    assert "These are noisier copies of releases that others get" in of_copies
     assert "only the noisier copies" not in of_copies
 
 

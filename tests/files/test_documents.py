@@ -81,7 +81,7 @@ def test_one_without_a_checksum_is_none(capsys: Said, tmp_path: Path) -> None:
     file = tmp_path / "telegram"
     file.write_text(TELEGRAMS.partition("!")[0] + "!\r\n")
     assert main(["convert", str(file)]) == Exit.NOTHING
-    assert "1 telegrams are cut off, or not as their checksum says" in capsys.readouterr().err
+    assert "1 telegrams are cut off or have a wrong checksum" in capsys.readouterr().err
 
 
 # NEM12
@@ -118,7 +118,7 @@ def test_null_data_is_absent() -> None:
     "row", ["300,20240301", "300,x,1,1,A,,,,", "300,20240301,x,1,A,,,,", "300,20240231,1,1,A,,,,"]
 )
 def test_a_row_that_is_none_is_refused_and_never_quoted(row: str) -> None:
-    with pytest.raises(InputDamaged, match="in: line 1: is no NEM12 in row 3; fetch it again"):
+    with pytest.raises(InputDamaged, match="in: line 1: is not NEM12 in row 3; fetch it again"):
         nem12(row)
 
 
@@ -174,11 +174,11 @@ def test_a_block_of_no_usage_point_is_called_by_its_own_name() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("<a>", "is no XML"),
-        ("<a/>", "is XML, but no ESPI"),
-        ("[1]", "holds what is no object"),
-        ("[", "is no JSON"),
-        ("ts,value", "is no array"),
+        ("<a>", "is not XML"),
+        ("<a/>", "is XML, but not ESPI"),
+        ("[1]", "holds something other than objects"),
+        ("[", "is not JSON"),
+        ("ts,value", "is not a JSON array"),
     ],
 )
 def test_what_is_no_document_is_refused(content: str, said: str) -> None:
@@ -205,4 +205,4 @@ def test_what_is_left_out_is_said(tmp_path: Path, capsys: Said) -> None:
     file.write_text(HEAD + CHANNEL.format(suffix="B1", unit="kWh") + "300,20240301,1,1,A,,,,\n")
     assert main(["convert", str(file)]) == Exit.NOTHING
     said = capsys.readouterr()
-    assert (said.out, "1 channels are no consumption" in said.err) == ("", True)
+    assert (said.out, "1 channels do not hold consumption" in said.err) == ("", True)

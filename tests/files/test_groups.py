@@ -208,7 +208,7 @@ def test_consumption_is_found_behind_other_answers(
             .replace("min_homes = 3\n", "")
             .replace('home_maximum = "24kW"\n', ""),
             ["sanitize", "in.jsonl", "-c", "agent.toml", "--format", "lv-feeder"],
-            "--format: is of groups, and there is no --groups; write csv",
+            "--format: is for groups, and there is no --groups; write csv",
         ),
     ],
 )
@@ -227,7 +227,7 @@ def test_a_table_of_feeders_that_could_not_be_read_is_refused(
 def test_a_group_is_one_feeder(directory: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (directory / "groups.csv").write_text(IDENTIFIED.replace("s-1", "s-9", 1))
     assert main(FEEDERS) != Exit.OK
-    told = "groups.csv, line 5: says of its group another feeder than a line before; compare"
+    told = "groups.csv, line 5: names another feeder for its group than an earlier line; compare"
     assert told in capfd.readouterr().err
 
 
@@ -551,7 +551,7 @@ def test_members_are_read_with_the_times_of_their_membership(directory: Path) ->
     [
         (b"meter_id,group\na,b\n", "has no column group_id; write a header"),
         (b"", "has no column meter_id; write a header"),
-        (b"meter_id,group_id\n", "names no member; write a line"),
+        (b"meter_id,group_id\n", "names no home; write a line"),
         (b"meter_id,group_id\na,b\na,b\n", "line 3: says again what line 2 says"),
         (b"meter_id,group_id\na\n", "line 2: has no group_id of 1 to 128"),
         (b"meter_id,group_id\n,b\n", "line 2: has no meter_id of 1 to 128"),

@@ -123,8 +123,8 @@ def test_one_policy_needs_no_configuration(directory: Path, capsys: Said) -> Non
         (("show", "home-a", *ALONE), "was kept under 2 policies; name the", Exit.CONFIGURATION),
         (("totals",), "-c: is missing; name the configuration, or", Exit.CONFIGURATION),
         (("top", "--count", "0", *BOTH), "--count: is below 1", Exit.CONFIGURATION),
-        (("top", "--ledger", "none.db"), "none.db: is no file; name the", Exit.FILE),
-        (("top", "--ledger", "in.jsonl"), "in.jsonl: is no ledger, or a", Exit.DATA),
+        (("top", "--ledger", "none.db"), "none.db: is not a file; name the", Exit.FILE),
+        (("top", "--ledger", "in.jsonl"), "in.jsonl: is not a ledger, or", Exit.DATA),
         (("top", "--ledger", "other.db"), "other.db: is not a ledger of a", Exit.DATA),
     ],
 )
@@ -188,7 +188,7 @@ def test_a_policy_that_is_not_what_its_id_says_is_damage(
         database.execute("UPDATE policy SET document = ?", (document,))
     database.close()
     assert main(["ledger", "totals", *ALONE]) == Exit.DATA
-    assert "a policy in the ledger is not" in capsys.readouterr().err
+    assert "the ledger holds a policy that" in capsys.readouterr().err
 
 
 def test_an_id_does_nothing_to_a_terminal(directory: Path, capsys: Said) -> None:

@@ -40,7 +40,7 @@ def test_another_key_is_refused_and_nothing_is_touched(capsys: Said) -> None:
     for out in ("out.jsonl", "other.jsonl"):
         assert sanitize("other.key", out) == Exit.OWNER
         said = capsys.readouterr().err
-        assert "spend.db: is another's ledger: its noise key is " in said
+        assert "spend.db: is someone else's ledger: its noise key is " in said
         assert "run `meteragent key adopt --ledger`" in said
     assert (contents(Path("spend.db")), Path("out.jsonl").read_bytes()) == before
     assert not Path("other.jsonl").exists() or not Path("other.jsonl").read_bytes()
@@ -52,7 +52,7 @@ def test_a_key_that_was_replaced_on_purpose_is_adopted(
 ) -> None:
     assert sanitize("noise.key", "out.jsonl") == Exit.OK
     assert main(["key", "adopt", "--ledger", "spend.db", *named]) == Exit.OK
-    assert capsys.readouterr().out == "spend.db: is this key's from now on\n"
+    assert capsys.readouterr().out == "spend.db: belongs to this key from now on\n"
     assert sanitize("other.key", "out.jsonl") == Exit.OK
     assert sanitize("noise.key", "out.jsonl") == Exit.OWNER
 
@@ -65,9 +65,13 @@ def test_a_key_that_was_replaced_on_purpose_is_adopted(
         (
             ("--ledger", "none.db", "--key-file", "other.key"),
             Exit.FILE,
-            "none.db: is no file; name the ledger of a `sanitize`",
+            "none.db: is not a file; name the ledger of a `sanitize`",
         ),
-        (("--ledger", "in.jsonl", "--key-file", "other.key"), Exit.DATA, "in.jsonl: is no ledger"),
+        (
+            ("--ledger", "in.jsonl", "--key-file", "other.key"),
+            Exit.DATA,
+            "in.jsonl: is not a ledger",
+        ),
         (("--ledger", "spend.db", "--key-file", "none.key"), Exit.KEY, "none.key"),
     ],
 )

@@ -210,7 +210,7 @@ def test_how_the_input_is_written_is_said_once(directory: Path, capsys: Said) ->
 @pytest.mark.parametrize(
     ("mapping", "said"),
     [
-        ('format = "x"', "input.format: is no known format; write one of "),
+        ('format = "x"', "input.format: is not a known format; write one of "),
         ('unit = "kWh"', 'input.unit: is not a unit of power; write kind = "energy", or one of W'),
         ('unit = "gal"', "input.unit: is not one of them"),
         (

@@ -621,7 +621,7 @@ def test_an_input_that_has_shrunk_is_told(directory: Path, capsys: Said) -> None
         (f"{MARKER}\n", ("--ledger", "in"), Exit.FILE, "in: is the input itself"),
         (f"{MARKER}\n", ("--rejects", "in"), Exit.FILE, "in: is the input itself"),
         (f"{MARKER}\n", ("-o", "noise.key"), Exit.FILE, "noise.key: already holds something"),
-        (f"{MARKER}\n", ("--ledger", "noise.key"), Exit.DATA, "noise.key: is no ledger"),
+        (f"{MARKER}\n", ("--ledger", "noise.key"), Exit.DATA, "noise.key: is not a ledger"),
         (f"{MARKER}\n", ("-o", "no/out"), Exit.FILE, "no/out: No such file or directory"),
         (f"{MARKER}\n", ("-o", "/dev/full"), Exit.FILE, "/dev/full: is not a regular file"),
         (f"{MARKER}\n", ("--window", "15"), Exit.CONFIGURATION, "--window: is not a duration"),

@@ -159,7 +159,7 @@ def test_a_ledger_is_of_the_key_that_it_was_first_written_with(path: Path) -> No
     ledger.commit(lengths={}, key="aa")
     ledger.commit(lengths={}, key="bb")
     ledger.refuse_another("aa")
-    with pytest.raises(LedgerOfAnother, match="its noise key is aa, and bb here; take that key"):
+    with pytest.raises(LedgerOfAnother, match="its noise key is aa, and bb here; use that key"):
         ledger.refuse_another("bb")
     ledger.adopt("bb")
     ledger.refuse_another("bb")

@@ -109,7 +109,7 @@ def test_a_run_that_is_killed_before_the_table_is_there_loses_nothing(
 def test_what_cannot_be_a_table_is_refused_by_name(capsys: Said) -> None:
     table = ("--format", "parquet")
     assert main(["sanitize", "in.jsonl", "-c", "agent.toml", *table]) == Exit.CONFIGURATION
-    assert "--format: is a table, and no pipe takes one; name it with -o" in capsys.readouterr().err
+    assert "--format: is a table, which no pipe takes; name it with -o" in capsys.readouterr().err
     assert sanitized("out.parquet", *table, "--follow") == Exit.CONFIGURATION
     assert "--format: is a table, which is written when all of IN is" in capsys.readouterr().err
 

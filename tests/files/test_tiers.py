@@ -129,10 +129,10 @@ def test_tables_say_the_tier(directory: Path) -> None:
     [
         (PLAIN, 'is missing for the tier "research"; write --tier research=FILE'),
         (TOLD[:-2], 'is missing for the tier "public"'),
-        ([*TOLD, "--tier", "nobody=x.jsonl"], "names a tier that there is not; known are: "),
+        ([*TOLD, "--tier", "nobody=x.jsonl"], "names a tier that does not exist; known are: "),
         ([*TOLD, "--tier", "research=x.jsonl"], "names a tier or a file twice"),
         ([*TOLD[:-1], "public=out.jsonl"], "names a tier or a file twice"),
-        ([*TOLD[:-1], "public"], "is no NAME=FILE; write --tier research=research.jsonl"),
+        ([*TOLD[:-1], "public"], "is not NAME=FILE; write --tier research=research.jsonl"),
         ([*TOLD[:-1], "public=in.jsonl"], "is the input itself"),
     ],
 )
@@ -149,7 +149,9 @@ def test_a_tier_of_nothing_that_is_released_is_refused(
 ) -> None:
     (directory / "agent.toml").write_text(CONFIGURATION)
     assert main([*PLAIN, "--tier", "research=x.jsonl"]) != Exit.OK
-    assert "known are: none is written in what is released here" in capsys.readouterr().err
+    assert (
+        "names a tier that does not exist; leave it out: there are none" in capsys.readouterr().err
+    )
 
 
 def test_a_ledger_with_tiers_says_what_was_spent_without_a_configuration(

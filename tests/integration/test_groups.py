@@ -175,8 +175,8 @@ def test_a_replaced_key_is_adopted_by_the_ledgers_of_homes_and_of_groups(street:
             for homes, groups in ((3, SUMS), (0, 0)):
                 code, said = await street.command("key", "adopt")
                 assert code == Exit.OK, said
-                assert f"-homes-ledger: {homes} partitions are this key's" in said
-                assert f"-groups-ledger: {groups} partitions are this key's" in said
+                assert f"-homes-ledger: {homes} partitions belong to this key" in said
+                assert f"-groups-ledger: {groups} partitions belong to this key" in said
 
             await street.start()
             await street.produce(two)

@@ -87,7 +87,7 @@ def test_in_a_rolling_update_the_old_instances_leave_and_nothing_is_lost_or_rele
             new = await fleet.start()
             assert [await agent.ended(60) for agent in old] == [Exit.SUPERSEDED] * 2
             for agent in old:
-                assert "are at work with a newer configuration" in agent.log.read_text()
+                assert "are running with a newer configuration" in agent.log.read_text()
             await has_all(new)
             await feed(fleet, ago=-HOUR // 6)
             await fleet.all_done()
@@ -143,7 +143,7 @@ def test_another_key_is_refused_until_the_ledger_adopts_it(tmp_path: Path, serve
             for count in (6, 0):
                 code, said = await fleet.command("key", "adopt")
                 assert code == 0, said
-                assert f"{count} partitions are this key's" in said
+                assert f"{count} partitions belong to this key" in said
             agent = await fleet.start()
             await agent.becomes("ready")
             await feed(fleet, ago=-HOUR // 6)

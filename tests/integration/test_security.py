@@ -89,7 +89,7 @@ REFUSALS = {
     ),
     "login that nobody asks for": (
         *("bootstrap", SASL + password("PLAIN")),
-        "it asks for no login; check kafka.security.protocol",
+        "it does not ask for a login; check kafka.security.protocol",
     ),
 }
 """The listener, settings that it refuses, and what is said of them."""
@@ -255,7 +255,9 @@ def test_what_may_be_the_network_is_tried_again_ever_more_slowly(
         ):
             code, said = await some.command("check")
             assert code == Exit.UNAVAILABLE
-            assert said.endswith("does not answer (it hangs up: check kafka.security.protocol)\n")
+            assert said.endswith(
+                "does not answer (it closes the connection: check kafka.security.protocol)\n"
+            )
             agent = await some.start()
             await agent.becomes("not ready")
             came.clear()

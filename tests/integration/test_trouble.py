@@ -299,7 +299,7 @@ def test_another_program_in_the_group_is_told_of(tmp_path: Path, servers: str) -
                 await agent.says("agent failed", error="InconsistentGroupProtocolError")
                 assert await agent.shows("/readyz") == (503, "not ready\n")
             [message] = {line["message"] for line in agent.said("agent failed")}
-            assert message.startswith("kafka.group: another program is in this group; write ")
+            assert message.startswith("kafka.group: another program is in this group; name ")
             await agent.becomes("ready")
             await fleet.stop()
 

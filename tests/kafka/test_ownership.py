@@ -93,7 +93,7 @@ REFUSED: list[tuple[type[MeterAgentError], str, Callable[[Owner], tuple[Kept, Bo
     (LedgerLost, "ends at 9 in partition 0", lambda owner: (kept(owner), bond(owner, 10))),
     (
         LedgerLost,
-        "a record is of no meter",
+        "a record belongs to no meter",
         lambda owner: (kept(owner)._replace(foreign=[b"\xff"]), bond(owner, 0)),
     ),
     (

@@ -220,12 +220,12 @@ def test_what_makes_no_sense_is_refused_by_name(tmp_path: Path) -> None:
         with pytest.raises((InvalidSetting, FileRefused), match=problem):
             protected(DAY, plan, key=start.KEY, groups=groups)
 
-    refused("^groups: is missing, and the plan is of groups alone", None)
+    refused("^groups: is missing, and the plan is for groups only", None)
     meters = ma.policy("tv-content", interval="1m")
-    refused("^groups: is given, and the plan is of meters; make one with", plan=meters)
-    refused("^groups: is no pandas or polars data frame", [("home-0", "feeder-0")])
+    refused("^groups: is given, and the plan is for meters; make one with", plan=meters)
+    refused("^groups: is not a pandas or polars data frame", [("home-0", "feeder-0")])
     refused("^groups: has no column group_id; name its columns", GROUPS.drop("group_id"))
-    refused("^groups: names no member; pass a row", GROUPS[:0])
+    refused("^groups: names no home; pass a row", GROUPS[:0])
     refused("^groups: holds numbers that may have", GROUPS.with_columns(meter_id=pl.lit(1.5)))
     none = GROUPS.with_columns(group_id=pl.lit(None, pl.Utf8))
     refused("^groups, row 0: has no group_id of 1 to 128 characters", none)

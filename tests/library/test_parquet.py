@@ -72,7 +72,7 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(FileRefused, match="already exists"):
         through_a_file(frame(DAY), tmp_path)
     (tmp_path / "out.parquet").rename(tmp_path / "out.parquet.part")  # killed between the two
-    with pytest.raises(FileRefused, match="holds what an earlier run has released and paid for"):
+    with pytest.raises(FileRefused, match="holds what an earlier run released and paid for"):
         through_a_file(frame(DAY), tmp_path)
 
 

@@ -216,7 +216,7 @@ def test_layers_say_how_many_homes_draw_more_than_how_much(kind: str) -> None:
     assert sum(right.values()) > 155
     with pytest.raises(InvalidSetting, match=r"^plan: asks for no layers"):
         ma.reader.spread(of_groups(OF_GROUPS, 1), OF_GROUPS)
-    with pytest.raises(InvalidSetting, match=r"^query: is answered by several numbers a window"):
+    with pytest.raises(InvalidSetting, match=r"^query: has several numbers for each window"):
         ma.reader.ranges(of_groups(plan, 1), plan, query="layers(500W)")
 
 
@@ -256,7 +256,7 @@ def test_what_makes_no_sense_is_refused() -> None:
     other = ma.policy("tv-content", interval="1h")
     with pytest.raises(InvalidSetting, match=r"^plan: is not that of releases under"):
         ma.reader.bills(told, other)
-    with pytest.raises(InvalidSetting, match=r"^query: is not asked by the plan"):
+    with pytest.raises(InvalidSetting, match=r"^query: is not in the plan"):
         ma.reader.sums(told, PLAN, query="p95")
     with pytest.raises(InvalidSetting, match=r"^loss: is none; write one of absolute"):
         ma.reader.guesses(told, PLAN, [1.0], loss="hinge")

@@ -97,7 +97,9 @@ def test_windows_of_too_few_homes_are_not_told_as_out_of_budget() -> None:
 
 def test_what_a_home_may_lose_in_all_is_said_in_one_sentence() -> None:
     said = shown()["promise"]
-    assert said.startswith("Of any home, what is released of it and of all groups that it is in")
+    assert said.startswith(
+        "For any home, everything released about it and about all groups that it is in"
+    )
     assert "odds change by at most x22,100 in 1 h" in said  # exp(4 + 6)
 
 

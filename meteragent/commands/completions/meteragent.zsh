@@ -18,7 +18,7 @@ _shtab_meteragent_commands() {
     explore:'a page to try settings on, for any browser'
     gateway:'the same on MQTT, with a journal on the disk'
     init:'make a configuration, a key and topics to start with'
-    inspect:'what an input probably says, and the command that takes it'
+    inspect:'what an input probably holds, and the command that reads it'
     key:'the noise key'
     ledger:'what meters have spent'
     run:'sanitize what comes in on Kafka, until told to stop'
@@ -58,7 +58,7 @@ _shtab_meteragent_ledger_commands() {
 _shtab_meteragent_topics_commands() {
   local _commands=(
     create:'make those that do not exist yet'
-    members:'say which homes are in which groups, as a CSV has it'
+    members:'publish which homes are in which groups, from a CSV'
   )
   _describe 'meteragent topics commands' _commands
 }
@@ -74,7 +74,7 @@ _shtab_meteragent_defaults_added=0
 _shtab_meteragent_check_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   {-c,--config}"[the configuration]:FILE:_files"
-  "--offline[only what can be told without the brokers]"
+  "--offline[only what can be checked without the brokers]"
   "--strict[fail on warnings too\; see SECURITY]"
 )
 
@@ -114,8 +114,8 @@ _shtab_meteragent_convert_defaults_added=0
 _shtab_meteragent_explain_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--json[exact numbers, for programs]"
-  "--dpia[a data protection impact assessment, begun]"
-  "--meter[all that may be lost of it, by itself and by its groups]:ID:"
+  "--dpia[the beginning of a data protection impact assessment]"
+  "--meter[the most it may lose, by itself and through its groups]:ID:"
   "--groups[which homes are in which groups\; for --meter]:FILE:_files"
   {-c,--config}"[the configuration]:FILE:_files"
   "*--query[avg, min, median, p95 \…\; may be repeated]:NAME:"
@@ -128,20 +128,20 @@ _shtab_meteragent_explain_options=(
   "--timezone[whose days, weeks or months windows are]:ZONE:"
   "--grace[how long a window waits for late readings]:30s:"
   "--idle[how much longer it waits for a silent meter]:5m:"
-  "--delay[how late readings come by habit, in place of idle]:36h:"
+  "--delay[how late readings usually come\; in place of idle]:36h:"
   "--minimum[lowest reading]:0W:"
   "--maximum[highest reading]:24kW:"
   "--step[grid of readings between the two]:10W:"
   "--resolution[grid of answers, where it is finer than the readings\']:0.1W:"
   "--epsilon[loss of one answer, at the radius]:1:"
-  "--radius[how far apart the worlds are that epsilon and budget speak of]:100W:"
+  "--radius[the difference in every reading that epsilon and budget are for]:100W:"
   "--budget[the most that all answers of a horizon may lose]:24:"
   "--horizon[stretch of time that the budget is for]:24h:"
   "--min-coverage[share of slots that a window needs]:0.8:"
   "--presence[whether anybody may learn which readings are absent]:presence:(public private)"
   "--fill[what a slot without a reading holds\: the last one of its window]:fill:(last)"
   "--fill-limit[for how long]:15m:"
-  "--readings[what releases tell of how many readings there are]:readings:(classes exact none)"
+  "--readings[what releases say about how many readings there are]:readings:(classes exact none)"
   "--on-exhausted[what happens to windows beyond the budget]:on_exhausted:(suppress partial)"
   "--noise[whether each answer has a draw of its own, or all share one]:noise:(independent joint)"
 )
@@ -164,20 +164,20 @@ _shtab_meteragent_explore_options=(
   "--timezone[whose days, weeks or months windows are]:ZONE:"
   "--grace[how long a window waits for late readings]:30s:"
   "--idle[how much longer it waits for a silent meter]:5m:"
-  "--delay[how late readings come by habit, in place of idle]:36h:"
+  "--delay[how late readings usually come\; in place of idle]:36h:"
   "--minimum[lowest reading]:0W:"
   "--maximum[highest reading]:24kW:"
   "--step[grid of readings between the two]:10W:"
   "--resolution[grid of answers, where it is finer than the readings\']:0.1W:"
   "--epsilon[loss of one answer, at the radius]:1:"
-  "--radius[how far apart the worlds are that epsilon and budget speak of]:100W:"
+  "--radius[the difference in every reading that epsilon and budget are for]:100W:"
   "--budget[the most that all answers of a horizon may lose]:24:"
   "--horizon[stretch of time that the budget is for]:24h:"
   "--min-coverage[share of slots that a window needs]:0.8:"
   "--presence[whether anybody may learn which readings are absent]:presence:(public private)"
   "--fill[what a slot without a reading holds\: the last one of its window]:fill:(last)"
   "--fill-limit[for how long]:15m:"
-  "--readings[what releases tell of how many readings there are]:readings:(classes exact none)"
+  "--readings[what releases say about how many readings there are]:readings:(classes exact none)"
   "--on-exhausted[what happens to windows beyond the budget]:on_exhausted:(suppress partial)"
   "--noise[whether each answer has a draw of its own, or all share one]:noise:(independent joint)"
 )
@@ -261,7 +261,7 @@ _shtab_meteragent_ledger_accept_loss_defaults_added=0
 _shtab_meteragent_ledger_migrate_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   {-c,--config}"[the configuration]:FILE:_files"
-  "--gather[also accounts that lie where no sender should have put them\; of a meter they add up]"
+  "--gather[also accounts where no sender should have put them\; those of a meter add up]"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -332,20 +332,20 @@ _shtab_meteragent_sanitize_options=(
   "--timezone[whose days, weeks or months windows are\; and of times in IN that do not say theirs, by default UTC]:ZONE:"
   "--grace[how long a window waits for late readings]:30s:"
   "--idle[how much longer it waits for a silent meter]:5m:"
-  "--delay[how late readings come by habit, in place of idle]:36h:"
+  "--delay[how late readings usually come\; in place of idle]:36h:"
   "--minimum[lowest reading]:0W:"
   "--maximum[highest reading]:24kW:"
   "--step[grid of readings between the two]:10W:"
   "--resolution[grid of answers, where it is finer than the readings\']:0.1W:"
   "--epsilon[loss of one answer, at the radius]:1:"
-  "--radius[how far apart the worlds are that epsilon and budget speak of]:100W:"
+  "--radius[the difference in every reading that epsilon and budget are for]:100W:"
   "--budget[the most that all answers of a horizon may lose]:24:"
   "--horizon[stretch of time that the budget is for]:24h:"
   "--min-coverage[share of slots that a window needs]:0.8:"
   "--presence[whether anybody may learn which readings are absent]:presence:(public private)"
   "--fill[what a slot without a reading holds\: the last one of its window]:fill:(last)"
   "--fill-limit[for how long]:15m:"
-  "--readings[what releases tell of how many readings there are]:readings:(classes exact none)"
+  "--readings[what releases say about how many readings there are]:readings:(classes exact none)"
   "--on-exhausted[what happens to windows beyond the budget]:on_exhausted:(suppress partial)"
   "--noise[whether each answer has a draw of its own, or all share one]:noise:(independent joint)"
   "--input-format[a known one, such as tasmota\: sets what follows]:NAME:"
@@ -355,7 +355,7 @@ _shtab_meteragent_sanitize_options=(
   "--value-column[by default value]:COLUMN:"
   "--account-column[whose home it is]:COLUMN:"
   "--quality-column[how good a value is]:COLUMN:"
-  "--absent[qualities whose values are none]:LIST:"
+  "--absent[qualities whose values count as absent]:LIST:"
   "--rejected[qualities that reject the line]:LIST:"
   "--unit-column[must agree with --unit\; by default unit]:COLUMN:"
   "--time-format[auto (default), iso, unix, unix_ms, or such as \"\%d\/\%m\/\%Y \%H\:\%M\:\%S\"]:FORMAT:"
@@ -365,7 +365,7 @@ _shtab_meteragent_sanitize_options=(
   "--decimal[of values\: 1,234.5 (by default) or 1.234,5]:decimal:(point comma)"
   "--delimiter[by default found in line 1]:CHARACTER:"
   "--no-header[line 1 has data]"
-  "--skip-lines[that stand before the table]:N:"
+  "--skip-lines[lines before the table]:N:"
   ":CSV or JSON lines, may be gzip\; - is a pipe:_files"
 )
 

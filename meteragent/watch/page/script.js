@@ -149,11 +149,11 @@ const WITHHELD = { homes: "too few homes", budget: "no budget" };
 function membership(members) {
   if (!members) return "Who is in which group has not been read yet.";
   const said = [`${count(members.members, "membership takes", "memberships take")} effect.`];
-  if (members.later) said.push(`${whole.format(members.later)} begin later than they were to.`);
+  if (members.later) said.push(`${whole.format(members.later)} begin later than asked.`);
   const not = [];
-  if (members.refused) not.push(`${whole.format(members.refused)} never do, for what homes reserve`);
+  if (members.refused) not.push(`${whole.format(members.refused)} never will, as homes reserve too little`);
   if (members.too_soon) not.push(`${count(members.too_soon, "record was", "records were")} written too late`);
-  if (members.damaged) not.push(`${count(members.damaged, "record is", "records are")} no list of groups`);
+  if (members.damaged) not.push(`${count(members.damaged, "record", "records")} without a list of groups`);
   if (not.length) said.push(`Refused: ${not.join(", ")}.`);
   return said.join(" ");
 }
