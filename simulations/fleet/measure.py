@@ -71,10 +71,10 @@ def cases(*, million: bool, quick: bool) -> list[Case]:
     if quick:
         return [Case("readings", 50, 4), Case("readings, 2 instances", 50, 4, instances=2)]
     some = [
-        Case("readings", 1_000, 24),
-        Case("readings, 1 partition", 1_000, 24, partitions=1),
-        Case("readings, 2 instances", 1_000, 24, instances=2),
-        Case("blocks of 30", 1_000, 384, block=30),
+        Case("readings", 1_000, 240),
+        Case("readings, 1 partition", 1_000, 240, partitions=1),
+        Case("readings, 2 instances", 1_000, 240, instances=2),
+        Case("blocks of 30", 1_000, 1_200, block=30),
     ]
     if not million:
         return some
