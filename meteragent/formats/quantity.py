@@ -140,14 +140,19 @@ class Quantity:
         self._cuts = [(parts, self.ratio * _MILLI / parts) for parts in _PARTS]
         self.ratios = [(parts, *cut.as_integer_ratio()) for parts, cut in self._cuts]
 
+    @property
+    def is_watts(self) -> bool:
+        """Whether numbers are in watts as they stand."""
+        return self.kind == "power" and self.ratio == 1
+
     def watts(self, values: NDArray[np.float64]) -> Watts:
         """What they are in watts; NaN stays what it is.
 
         What is no float any more becomes the largest one.
         """
+        if self.is_watts:
+            return values
         if self.kind == "power":
-            if self.ratio == 1:
-                return values
             with np.errstate(over="ignore", invalid="ignore"):  # a NaN may signal
                 return np.clip(values * float(self.ratio), -_LARGEST, _LARGEST)
         watts: Watts

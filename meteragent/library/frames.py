@@ -53,7 +53,8 @@ class Where:
         if self.time_format not in {None, "iso", *_SECONDS} and "%" not in str(self.time_format):
             problem, instead = "is not a time format", 'write iso, unix, unix_ms or "%d/%m/%Y …"'
             raise InvalidSetting("time_format", problem, instead)
-        zone(self.timezone)
+        if self.timezone != "UTC":  # whose clocks nobody needs to look up
+            zone(self.timezone)
 
     @property
     def names(self) -> dict[str, str]:
@@ -80,16 +81,20 @@ class Where:
         """The ids there are, and which of them each row's is."""
         if self.meter_id or not len(frame):
             return [self.meter_id or ""], np.zeros(len(frame), dtype=np.int64)
-        ids = ids_of(frame[self.meter], "meter")
-        names: list[str] = ids.unique().to_list()
-        numbers = ids.replace_strict(names, [*range(len(names))], return_dtype=nw.Int64())
-        return names, numbers.to_numpy().astype(np.int64, copy=False)
+        column = frame[self.meter]
+        if column.implementation.is_pyarrow() and column.dtype == nw.Categorical:
+            its = column.to_native().combine_chunks()
+            if str(its.type.value_type) in {"string", "large_string"}:
+                return coded(its)
+        return numbered(ids_of(column, "meter"))
 
     def _watts(self, frame: "nw.DataFrame[Any]") -> Watts:
         column = frame[self.value]
         if not (column.dtype.is_numeric() or column.dtype == nw.Unknown):
             raise InvalidSetting("value", "holds no numbers", "turn the column into floats")
         values = column.cast(nw.Float64()).to_numpy().astype(np.float64, copy=False)
+        if self.meaning.quantity.is_watts:
+            return values
         known = np.isfinite(values)
         watts = self.meaning.quantity.watts(np.where(known, values, np.nan))
         return np.where(known, watts, values)
@@ -136,6 +141,31 @@ def ids_of(column: "nw.Series[Any]", argument: str) -> "nw.Series[Any]":
         problem = "holds numbers that may have a fraction, and ids do not"
         raise InvalidSetting(argument, problem, "make them text, or whole numbers")
     return column.cast(nw.String()).fill_null("")
+
+
+def coded(ids: Any) -> tuple[list[str], Integers]:  # noqa: ANN401 - an array of pyarrow, which need not be there
+    """The same, of ids that have numbers already; empty where there is none."""
+    names = [name if isinstance(name, str) else "" for name in ids.dictionary.to_pylist()]
+    numbers = ids.indices.fill_null(len(names)).to_numpy().astype(np.int64)
+    return [*names, ""], numbers
+
+
+def numbered(ids: "nw.Series[Any]") -> tuple[list[str], Integers]:
+    """The ids there are, and which of them each is; each library has a way of its own to hash."""
+    its: Any
+    if ids.implementation.is_pandas_like():
+        numbers, its = ids.to_native().factorize()
+        return its.tolist(), numbers
+    if ids.implementation.is_pyarrow():
+        return coded(ids.to_native().combine_chunks().dictionary_encode())
+    categories = ids.cast(nw.Categorical())
+    there = categories.unique()
+    used = there.to_native().to_physical().to_numpy()  # of those that other frames have, too
+    number = np.zeros(int(used.max()) + 1, dtype=np.int64)
+    number[used] = np.arange(len(used))
+    return there.cast(nw.String()).to_list(), number[
+        categories.to_native().to_physical().to_numpy()
+    ]
 
 
 def moments_of(column: "nw.Series[Any]", timezone: str) -> Integers:

@@ -19,7 +19,9 @@ from meteragent.stream.readings import Numbered, Readings, Reason
 
 AT_ONCE = 2**17
 """Cells that are worked on together."""
-NO_TIME = -1
+NO_TIME, NO_METER = -1, -1
+MOST_KNOWN = 2**21
+"""Ids; beyond, all are looked up anew, so that no table makes them grow for ever."""
 _METER = re.compile(f"[^{CONTROL}]{{1,{LONGEST_METER}}}")
 
 
@@ -34,15 +36,44 @@ class Cells:
     times: Integers
     watts: Watts
 
-    def faults(self) -> dict[Reason, Mask]:
-        """Which rows are no readings; of several faults of a row the first one counts."""
-        meters = np.array([not _is_meter(name) for name in self.names], dtype=np.bool_)[self.meters]
+    def faults(self, numbers: Integers) -> dict[Reason, Mask]:
+        """Which rows are no readings, if any; of several faults of a row the first one counts.
+
+        `numbers` says of which meter each row is.
+        """
+        if not len(numbers) or self._are_all_good(numbers):
+            return {}
+        meters = numbers == NO_METER
         times = (self.times < 0) | (self.times > LATEST)
         return {
             Reason.BAD_METER: meters,
             Reason.BAD_TIME: times & ~meters,
             Reason.BAD_VALUE: np.isinf(self.watts) & ~times & ~meters,
         }
+
+    def _are_all_good(self, numbers: Integers) -> bool:
+        """As they are nearly always, which is soon seen."""
+        are_times = self.times.min() >= 0 and self.times.max() <= LATEST
+        return bool(are_times and numbers.min() >= 0) and not np.isinf(self.watts).any()
+
+
+class Ids:
+    """Ids and their numbers, the same from one part of a table to the next."""
+
+    def __init__(self) -> None:
+        """None is known yet."""
+        self.names: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def numbers(self, names: list[str]) -> Integers:
+        """Which they are among `names` of mine; `NO_METER` where one is no id."""
+        if len(self.names) > MOST_KNOWN:
+            self.names, self._numbers = [], {}
+        for name in names:
+            if name not in self._numbers and _is_meter(name):
+                self._numbers[name] = len(self.names)
+                self.names.append(name)
+        return np.array([self._numbers.get(name, NO_METER) for name in names], dtype=np.int64)
 
 
 @dataclass(slots=True)
@@ -114,33 +145,37 @@ class Batch:
     """The number of the first among all good rows."""
 
 
-def batches(rows: Cells, tallied: Tallied, *, by_time: bool) -> Iterator[Batch]:
+def batches(rows: Cells, ids: Ids, tallied: Tallied, *, by_time: bool) -> Iterator[Batch]:
     """The good rows, some at a time; the others are counted.
 
     `by_time`: in the order of their times, rows of one time as they stand; else all as they stand.
     """
-    before, bad = tallied.rows, np.zeros(len(rows.times), dtype=np.bool_)
-    tallied.rows += len(bad)
-    for reason, faulty in rows.faults().items():
+    meters = ids.numbers(rows.names)[rows.meters]
+    before, faults = tallied.rows, rows.faults(meters)
+    tallied.rows += len(rows.times)
+    for reason, faulty in faults.items():
         tallied.reject(reason, np.flatnonzero(faulty) + before)
-        bad |= faulty
-    good = np.flatnonzero(~bad)
-    if by_time and (np.diff(rows.times[good]) < 0).any():
-        good = good[np.argsort(rows.times[good], kind="stable")]
-    for start in range(0, len(good), AT_ONCE):
-        some, first = good[start : start + AT_ONCE], tallied.good
+    good = np.flatnonzero(~np.any([*faults.values()], axis=0)) if faults else None
+    times = rows.times if good is None else rows.times[good]
+    if by_time and (times[1:] < times[:-1]).any():
+        order = np.argsort(times, kind="stable")
+        good = order if good is None else good[order]
+    for start in range(0, len(times), AT_ONCE):
+        stop, first = min(start + AT_ONCE, len(times)), tallied.good
+        some = np.arange(start, stop) if good is None else good[start:stop]
         tallied.good += len(some)
-        yield Batch(_readings(rows, some, first), some + before, first)
+        whose = Numbered(ids.names, meters[some])
+        yield Batch(_readings(rows, whose, some, first), some + before, first)
 
 
 def _is_meter(name: object) -> bool:
     return isinstance(name, str) and _METER.fullmatch(name) is not None
 
 
-def _readings(rows: Cells, some: Integers, first: int) -> Readings:
+def _readings(rows: Cells, whose: Numbered, some: Integers, first: int) -> Readings:
     ones = np.ones(len(some), dtype=np.int64)
     return Readings(
-        meters=Numbered(rows.names, rows.meters[some]),
+        meters=whose,
         offsets=first + np.arange(len(some)),
         timestamps=ones * LATEST,
         counts=ones,

@@ -19,7 +19,7 @@ from meteragent.files.ledger import IN_MEMORY, SqliteLedger
 from meteragent.formats.release_columns import CellKind, columns_of
 from meteragent.library.outcome import Column, table
 from meteragent.library.plan import KeyLike, PolicyPlan
-from meteragent.library.rows import Cells, Tallied, batches
+from meteragent.library.rows import Cells, Ids, Tallied, batches
 from meteragent.stream.meters import Assigned
 from meteragent.stream.pipeline import Pipeline
 from meteragent.stream.releases import Step
@@ -51,7 +51,7 @@ class Session:
             problem = "closes windows as each meter is heard, and presence is private"
             raise InvalidSetting("by_meter", problem, "sort the rows by time, and leave it out")
         self.kinds: dict[str, CellKind] = columns_of(policies)
-        self.tallied = Tallied()
+        self.tallied, self._ids = Tallied(), Ids()
         self._accounts: dict[str, bytes] = {}
         self._ledger = SqliteLedger(IN_MEMORY if ledger is None else str(ledger))
         try:
@@ -123,7 +123,7 @@ class Session:
         return {"accounts": accounts}
 
     def _fed(self, rows: Cells, *, by_time: bool) -> Iterator[Step]:
-        for batch in batches(rows, self.tallied, by_time=by_time):
+        for batch in batches(rows, self._ids, self.tallied, by_time=by_time):
             yield from self._pipeline.feed(batch.readings)
             self.tallied.count(self._pipeline.counted(), batch)
 

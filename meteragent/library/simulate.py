@@ -17,7 +17,7 @@ from meteragent.errors import InvalidSetting
 from meteragent.explain.reader import Floats, drawn, log_likelihood
 from meteragent.library.frames import Where, opened
 from meteragent.library.plan import PolicyPlan
-from meteragent.library.rows import Cells, Tallied, batches
+from meteragent.library.rows import Cells, Ids, Tallied, batches
 from meteragent.privacy.domain import Watts
 from meteragent.privacy.entropy import KEY_BYTES, NoiseKey
 from meteragent.privacy.exact import NANO
@@ -200,7 +200,7 @@ def _released(rows: Cells, assigned: list[Assigned], key: NoiseKey) -> tuple[_An
     unbiased: _Answers = {}
     steps = [
         step
-        for batch in batches(rows, Tallied(), by_time=True)
+        for batch in batches(rows, Ids(), Tallied(), by_time=True)
         for step in pipeline.feed(batch.readings)
     ]
     if pipeline.holds_open:

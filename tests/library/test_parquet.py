@@ -41,6 +41,30 @@ def test_a_file_is_released_as_its_frame_is(
     assert [path.name for path in sorted(tmp_path.glob("out*"))] == ["out.parquet"]
 
 
+def test_ids_that_are_too_many_to_be_kept_are_looked_up_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("meteragent.library.parquet.AT_ONCE", 50)
+    monkeypatch.setattr(rows, "MOST_KNOWN", 1)
+    assert through_a_file(frame(DAY), tmp_path).equals(protected(DAY, PLAN, key=start.KEY))
+
+
+@pytest.mark.parametrize(
+    "written", [pl.String, pl.Categorical, pl.Int64], ids=["text", "category", "number"]
+)
+def test_rows_without_an_id_are_no_readings_however_ids_are_written(
+    tmp_path: Path, written: type[pl.DataType]
+) -> None:
+    mine = [row._replace(meter="17") for row in DAY if row.meter == "home-a"]
+    told = pl.concat([frame(mine), frame(mine).with_columns(home=pl.lit(None, pl.String))])
+    told = told.sort("at").with_columns(pl.col("home").cast(written))
+    told.write_parquet(tmp_path / "in.parquet")
+    how = {"key": start.KEY, "ledger": None, **PLACES}
+    became = ma.protect_parquet(tmp_path / "in.parquet", tmp_path / "out.parquet", PLAN, **how)
+    assert became.rejects == {"bad_meter": len(mine)}
+    assert pl.read_parquet(tmp_path / "out.parquet").equals(protected(mine, PLAN, key=start.KEY))
+
+
 def test_one_meter_after_the_other_needs_to_be_said(tmp_path: Path) -> None:
     told = frame(DAY).sort("home", "at")
     out = through_a_file(told, tmp_path, by_meter=True).drop("policy")
