@@ -122,7 +122,7 @@ class TimeFormat:
             raise ValueError("not ISO")
         return datetime.fromisoformat(text)
 
-    def figures(self, numbers: Sequence[int]) -> Integers | None:
+    def figures(self, numbers: Sequence[int] | Integers) -> Integers | None:
         """What numbers mean, or None if they are not surely what `one` would say of each."""
         try:
             times = np.array(numbers, dtype=np.int64)
