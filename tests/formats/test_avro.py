@@ -25,6 +25,7 @@ from tests.formats.same import plain
 from tests.formats.written import BLOCK, READING, avro, in_avro, record
 
 NOON = 1_763_467_200_000
+READING_FIELDS = (("meter_id", "string"), ("ts", "long"), ("value", "double"))
 OPTIONAL = ["null", "string"]
 ACCOUNT = record(
     ("unit", OPTIONAL), ("meter_id", "string"), ("account", OPTIONAL), ("ts", "long"),
@@ -166,6 +167,30 @@ def test_a_list_without_its_end_is_rejected_whatever_comes_next() -> None:
     assert [reject.reason for reject in fast.rejects] == [
         Reason.NOT_AVRO, Reason.BAD_METER, Reason.NOT_AVRO,
     ]  # fmt: skip
+
+
+def test_a_unit_is_that_of_the_message_that_says_it() -> None:
+    reading = {"meter_id": "m", "account": None, "ts": 5, "seq": 1, "value": 1.5, "note": b""}
+    units = (None, "W", "kW", None, "W", "kW", "")
+    messages = [in_avro(ACCOUNT, {**reading, "kind": "A", "unit": unit}) for unit in units]
+    fast, slow = both(ACCOUNT, [*messages])
+    assert plain(fast) == plain(slow)
+    assert fast.watts.tolist() == [1.5, 1.5, 1500, 1.5, 1.5, 1500]
+
+
+@pytest.mark.parametrize("kind", ["string", ["null", "string"], ["string", "null"]])
+@pytest.mark.parametrize("harm", [b"\xff\xff", b"\xc3\xa9", b"x\xc3", b"\xa9x"])
+def test_what_nobody_asks_for_is_what_its_schema_says_all_the_same(
+    kind: object, harm: bytes
+) -> None:
+    mark = {"type": "enum", "name": "Mark", "symbols": ["A", "B"]}
+    schema = record(*READING_FIELDS, ("note", kind), ("mark", mark))
+    good = in_avro(schema, {"meter_id": "m", "ts": 5, "value": 1.5, "note": "ab", "mark": "B"})
+    marks = [good[:-1] + byte for byte in (b"\0", b"\x01", b"\x02", b"\x03", b"\x04", b"\x05")]
+    notes = [good[:-3] + letters + good[-1:] for letters in (b"cd", harm, b"ef")]
+    fast, slow = both(schema, [*marks, *notes])
+    assert plain(fast) == plain(slow)
+    assert len(fast.rejects) == 2 + (harm != b"\xc3\xa9")
 
 
 def test_names_are_forgotten_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
