@@ -6,7 +6,7 @@ itself, by fastavro (`avro`).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,6 +121,7 @@ class Column(NamedTuple):
     """For texts where they end; for lists how many values each has."""
 
 
+Field = TypeVar("Field")
 FieldReader = Callable[[Cursor, Integers], Column]
 
 
@@ -136,6 +137,13 @@ def reader_of(schema: Any, *, asked: bool = True) -> FieldReader | None:  # noqa
             return _of_names(len(schema["symbols"]))
         return reader_of(kind, asked=asked) if "logicalType" not in schema else None
     return _SCALARS.get(schema) if asked or schema != "string" else _unasked_text
+
+
+def kind_of(schema: object) -> object:
+    """What a flat field holds, if anything."""
+    if isinstance(schema, list):
+        return next((kind_of(one) for one in schema if one != "null"), None)
+    return kind_of(schema["type"]) if isinstance(schema, dict) else schema
 
 
 def _number(cursor: Cursor, rows: Integers) -> Column:
@@ -233,8 +241,8 @@ def _of_list(schema: Any) -> FieldReader | None:  # noqa: ANN401 - as its parser
 
 
 def read(
-    fields: Sequence[tuple[str, FieldReader]], messages: Sequence[bytes]
-) -> tuple[Cursor, dict[str, Column]]:
+    fields: Sequence[tuple[Field, FieldReader]], messages: Sequence[bytes]
+) -> tuple[Cursor, dict[Field, Column]]:
     """All fields of all messages. Columns hold anything for messages that are not good."""
     cursor, rows = Cursor(messages), np.arange(len(messages))
     columns = {name: reader(cursor, rows) for name, reader in fields}

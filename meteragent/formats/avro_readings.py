@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from meteragent.formats.avro import AvroBody
-from meteragent.formats.avro_columns import Column, Cursor, FieldReader, read, reader_of
+from meteragent.formats.avro_columns import Column, Cursor, FieldReader, kind_of, read, reader_of
 from meteragent.formats.avro_schema import RecordSchema
 from meteragent.formats.decoder import DocumentDecoder
 from meteragent.formats.forms import MessageDecoder, Numbers, Payloads
@@ -50,15 +50,8 @@ def canonical(schema: RecordSchema) -> MessageDecoder:
 
 def _are_fit(fields: Mapping[str, object]) -> bool:
     """Whether canonical fields hold what they are to hold."""
-    found = {name: _kind(fields[name]) for name in _KINDS.keys() & fields.keys()}
+    found = {name: kind_of(fields[name]) for name in _KINDS.keys() & fields.keys()}
     return all(kind in _KINDS[name] for name, kind in found.items())
-
-
-def _kind(schema: object) -> object:
-    """What a flat field holds, if anything."""
-    if isinstance(schema, list):
-        return next((_kind(one) for one in schema if one != "null"), None)
-    return _kind(schema["type"]) if isinstance(schema, dict) else schema
 
 
 class AvroReadings:

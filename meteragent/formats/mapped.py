@@ -37,7 +37,17 @@ class MappedDecoder:
     def decode(self, values: Payloads, offsets: Numbers, timestamps: Numbers) -> Readings:
         """The columns of a batch, as `MessageDecoder` asks for them."""
         refused: dict[int, Reason] = {}
-        meters, *columns = zip(*self._found(values, refused), strict=True)
+        found = self._found(values, refused)
+        return self._readings(found, refused, offsets, timestamps)
+
+    def _readings(
+        self,
+        found: list[Found],
+        refused: dict[int, Reason],
+        offsets: Numbers,
+        timestamps: Numbers,
+    ) -> Readings:
+        meters, *columns = zip(*found, strict=True)
         of, starts, counts, numbers = map(np.concatenate, columns)
         return Readings(
             meters=[*chain.from_iterable(meters)],

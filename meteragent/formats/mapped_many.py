@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import chain
 from struct import error as CannotPack  # noqa: N812 - it says what happened
 from struct import pack
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,6 +26,20 @@ _UNLIKE = (
 """What is raised where documents are not alike, or hold what is no number, time or text."""
 _SECOND = 1000
 _NUMBERS = {int, float, type(None)}
+
+
+class Entries(Protocol):
+    """Entries of the innermost list, of all documents; without lists, the documents."""
+
+    @property
+    def of(self) -> Integers:
+        """Which message of the batch each stands in."""
+
+    def column(self, place: FieldPlace) -> list[Any]:
+        """What stands at a place. One of `_UNLIKE`: somewhere nothing does."""
+
+    def may_say(self, place: FieldPlace) -> bool:
+        """Whether anything may stand there, of any of them."""
 
 
 class Gathered(NamedTuple):
@@ -64,19 +78,8 @@ class ManyDocuments:
 
         `first`: which message of the batch the first of them is.
         """
-        one = self._one
         try:
-            entries = _entered(documents, one.loops)
-            if not self._are_usual(entries):
-                return None
-            times = [entries.column(place) for place in one.time]
-            cells = [entries.column(place) for place in one.values]
-            return Gathered(
-                entries.of + first,
-                self._named(entries),
-                times[0] if len(times) == 1 else [*map(" ".join, zip(*times, strict=True))],
-                cells[0] if len(cells) == 1 else [*chain.from_iterable(zip(*cells, strict=True))],
-            )
+            return self._gathered(_entered(documents, self._one.loops, first))
         except _UNLIKE:
             return None
 
@@ -87,7 +90,28 @@ class ManyDocuments:
         except _UNLIKE:
             return None
 
-    def _are_usual(self, entries: "_Entries") -> bool:
+    def found_in(self, entries: Entries) -> Found | None:
+        """The same of entries that are told otherwise than by documents."""
+        try:
+            return self._runs(self._gathered(entries))
+        except _UNLIKE:
+            return None
+
+    def _gathered(self, entries: Entries) -> Gathered:
+        """What stands in the fields of entries. One of `_UNLIKE`: that is unusual."""
+        one = self._one
+        if not (self.can_be_alike and self._are_usual(entries)):
+            raise ValueError("not as usual")
+        times = [entries.column(place) for place in one.time]
+        cells = [entries.column(place) for place in one.values]
+        return Gathered(
+            entries.of,
+            self._named(entries),
+            times[0] if len(times) == 1 else [*map(" ".join, zip(*times, strict=True))],
+            cells[0] if len(cells) == 1 else [*chain.from_iterable(zip(*cells, strict=True))],
+        )
+
+    def _are_usual(self, entries: Entries) -> bool:
         """Whether nothing says another unit, and all qualities are such as are taken."""
         one, unit = self._one, self._one.meaning.quantity.unit
         if one.unit is not None and entries.may_say(one.unit):
@@ -98,7 +122,7 @@ class ManyDocuments:
             return True
         return not {*map(str, entries.column(one.quality))} & self._marks
 
-    def _named(self, entries: "_Entries") -> Sequence[Any]:
+    def _named(self, entries: Entries) -> Sequence[Any]:
         """Whose each entry is."""
         one = self._one
         if one.account is not None and entries.may_say(one.account):
@@ -150,20 +174,17 @@ def joined(parts: Sequence[Gathered]) -> Gathered:
     return Gathered(np.concatenate(of), lists[0], lists[1], lists[2])
 
 
-class _Entries(NamedTuple):
-    """Entries of the innermost list, of all documents; without lists, the documents."""
+class _DocumentEntries(NamedTuple):
+    """Of documents that were read already."""
 
     of: Integers
-    """Which document each stands in."""
     levels: list[list[Any]]
     """The document, the entry in it, and so on, of each of them."""
 
     def column(self, place: FieldPlace) -> list[Any]:
-        """What stands at a place. One of `_UNLIKE`: somewhere nothing does."""
         return _column(self.levels[place.depth], place.steps)
 
     def may_say(self, place: FieldPlace) -> bool:
-        """Whether anything may stand there, of any of them."""
         step, *more = place.steps
         around = self.levels[place.depth]
         if more or (place.depth and {*map(type, around)} != {dict}):
@@ -171,16 +192,18 @@ class _Entries(NamedTuple):
         return [None for one in around if step in one] != []
 
 
-def _entered(documents: list[dict[str, Any]], loops: Sequence[tuple[str, ...]]) -> _Entries:
+def _entered(
+    documents: list[dict[str, Any]], loops: Sequence[tuple[str, ...]], first: int
+) -> _DocumentEntries:
     """All entries. One of `_UNLIKE`: somewhere there are none."""
-    of, levels = np.arange(len(documents)), [documents]
+    of, levels = np.arange(first, first + len(documents)), [documents]
     for way in loops:
         lists = _column(levels[-1], way)
         rows = np.repeat(np.arange(len(of)), _lengths(lists))
         of, around = of[rows], rows.tolist()
         levels = [[level[row] for row in around] for level in levels]
         levels.append([*chain.from_iterable(lists)])
-    return _Entries(of, levels)
+    return _DocumentEntries(of, levels)
 
 
 def _column(around: list[Any], steps: tuple[str, ...]) -> list[Any]:
