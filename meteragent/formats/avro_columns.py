@@ -135,6 +135,8 @@ def reader_of(schema: Any, *, asked: bool = True) -> FieldReader | None:  # noqa
             return _of_list(schema["items"])
         if kind == "enum":
             return _of_names(len(schema["symbols"]))
+        if kind == "fixed":
+            return _of_bytes(int(schema["size"]))
         return reader_of(kind, asked=asked) if "logicalType" not in schema else None
     return _SCALARS.get(schema) if asked or schema != "string" else _unasked_text
 
@@ -161,6 +163,11 @@ def _float(cursor: Cursor, rows: Integers) -> Column:
 def _text(cursor: Cursor, rows: Integers) -> Column:
     starts = cursor.skip(rows, cursor.numbers(rows))
     return Column(rows, starts, cursor.at[rows])
+
+
+def _of_bytes(size: int) -> FieldReader:
+    """Of so many bytes, whatever they are."""
+    return lambda cursor, rows: Column(rows, cursor.skip(rows, size))
 
 
 def _unasked_text(cursor: Cursor, rows: Integers) -> Column:
@@ -192,6 +199,7 @@ _SCALARS: dict[str, FieldReader] = {
     "double": _double,
     "float": _float,
     **dict.fromkeys(("string", "bytes"), _text),
+    "boolean": _of_bytes(1),
 }
 
 

@@ -31,6 +31,7 @@ _KINDS: Mapping[str, set[str]] = {
     **dict.fromkeys(("meter_id", "account", "unit"), _TEXT),
     **dict.fromkeys(("ts", "start", "interval_ms"), _WHOLE),
     "value": _FLOATS | _WHOLE,
+    "values": {"array"},
 }
 """What canonical fields are, where they are read here."""
 _READING, _BLOCK = {"meter_id", "ts", "value"}, {"meter_id", "start", "interval_ms", "values"}

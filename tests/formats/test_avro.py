@@ -30,6 +30,7 @@ OPTIONAL = ["null", "string"]
 ACCOUNT = record(
     ("unit", OPTIONAL), ("meter_id", "string"), ("account", OPTIONAL), ("ts", "long"),
     ("seq", "int"), ("value", ["null", "float"]), ("note", "bytes"),
+    ("on", "boolean"), ("five", {"type": "fixed", "name": "Five", "size": 5}),
     ("kind", {"type": "enum", "name": "Kind", "symbols": ["A", "B"]}),
 )  # fmt: skip
 GAPS = record(
@@ -67,6 +68,8 @@ DRAWN: dict[str, tuple[dict[str, Any], st.SearchStrategy[Any]]] = {
                 "seq": st.integers(-(2**31), 2**31 - 1),
                 "value": st.none() | values,
                 "note": st.binary(max_size=3),
+                "on": st.booleans(),
+                "five": st.binary(min_size=5, max_size=5),
                 "kind": st.sampled_from(["A", "B"]),
             }
         ),
@@ -171,6 +174,7 @@ def test_a_list_without_its_end_is_rejected_whatever_comes_next() -> None:
 
 def test_a_unit_is_that_of_the_message_that_says_it() -> None:
     reading = {"meter_id": "m", "account": None, "ts": 5, "seq": 1, "value": 1.5, "note": b""}
+    reading |= {"on": True, "five": b"12345"}
     units = (None, "W", "kW", None, "W", "kW", "")
     messages = [in_avro(ACCOUNT, {**reading, "kind": "A", "unit": unit}) for unit in units]
     fast, slow = both(ACCOUNT, [*messages])
@@ -210,7 +214,12 @@ def test_names_are_forgotten_where_there_are_too_many(monkeypatch: pytest.Monkey
         record(("meter_id", "string"), ("ts", "string"), ("value", "double")),
         record(("meter_id", "bytes"), ("ts", "long"), ("value", "double")),
         record(("meter_id", "string"), ("ts", "long"), ("value", ["int", "double"])),
-        record(("meter_id", "string"), ("ts", "long"), ("value", "double"), ("on", "boolean")),
+        record(("meter_id", "string"), ("ts", "long"), ("value", "double"), ("on", "null")),
+        record(("meter_id", "string"), ("ts", "long"), ("value", "boolean")),
+        *(
+            record(("meter_id", "string"), ("start", "int"), ("interval_ms", "int"), ("values", its))
+            for its in ("string", "double", ["null", "long"], {"type": "map", "values": "double"})
+        ),
         record(("meter_id", "string"), ("ts", ["null"]), ("value", "double")),
         record(
             ("meter_id", "string"), ("start", "long"), ("interval_ms", "long"),

@@ -41,7 +41,7 @@ POWER = Meaning(Quantity("power", "kW"), 60_000)
 PLUG = record(
     ("device", record(("id", "string"), ("kind", "string"), name="Plug")),
     ("at", "long"), ("kwh", ["null", "double"]), ("quality", OPTIONAL), ("unit", OPTIONAL),
-    ("mark", {"type": "enum", "name": "Mark", "symbols": ["A", "B"]}),
+    ("mark", {"type": "enum", "name": "Mark", "symbols": ["A", "B"]}), ("on", "boolean"),
 )  # fmt: skip
 LISTS = record(
     ("a", {"type": "array", "items": "double"}), ("id", ["int", "null"]),
@@ -74,6 +74,7 @@ def plug(draw: Random, odd: float) -> dict[str, Any]:
         "quality": either(draw, odd, None, "ok", "missing", "error"),
         "unit": either(draw, odd, draw.choice((None, "kWh")), "kwh", "W", ""),
         "mark": "B",
+        "on": True,
     }
 
 
@@ -170,7 +171,7 @@ def test_what_is_usual_is_read_without_documents(
     assert [reject.reason for reject in readings.rejects] == [Reason.NOT_AVRO]
 
 
-SWITCH = record(("id", "string"), ("t", "long"), ("on", "boolean"), ("v", "int"))
+SWITCH = record(("id", "string"), ("t", "long"), ("on", "boolean"), ("v", ["null", "int", "long"]))
 ENTRY = record(("t", "long"), ("v", "int"), name="Entry")
 ENTRIES = record(("r", {"type": "array", "items": ENTRY}))
 OTHERS: list[tuple[dict[str, Any], dict[str, Any], list[Columns]]] = [
@@ -181,12 +182,17 @@ OTHERS: list[tuple[dict[str, Any], dict[str, Any], list[Columns]]] = [
             Columns("device", ("at",), "kwh"),
             Columns("device.id.x", ("at",), "kwh"),
             Columns("mark", ("at",), "kwh"),
+            Columns("device.id", ("at",), "on"),
             Columns("device.id", ("at",), "kwh", quality="mark"),
             Columns("device.id", ("at",), "kwh", unit="device"),
         ],
     ),
     (LISTS, lists(Random(1), 0.0), [Columns("id", ("t",), "a.0")]),
-    (SWITCH, {"id": "m", "t": NOON, "on": True, "v": 3}, [Columns("id", ("t",), "v")]),
+    (
+        SWITCH,
+        {"id": "m", "t": NOON, "on": True, "v": 3},
+        [Columns("id", ("t",), "v")],
+    ),
     (
         ENTRIES,
         {"r": [{"t": NOON, "v": 1}, {"t": NOON + 1, "v": 2}]},
