@@ -26,6 +26,7 @@ from tests.formats.written import BLOCK, READING, avro, in_avro, record
 
 NOON = 1_763_467_200_000
 READING_FIELDS = (("meter_id", "string"), ("ts", "long"), ("value", "double"))
+START = (("start", "long"), ("interval_ms", "long"))
 OPTIONAL = ["null", "string"]
 ACCOUNT = record(
     ("unit", OPTIONAL), ("meter_id", "string"), ("account", OPTIONAL), ("ts", "long"),
@@ -217,8 +218,8 @@ def test_names_are_forgotten_where_there_are_too_many(monkeypatch: pytest.Monkey
         record(("meter_id", "string"), ("ts", "long"), ("value", "double"), ("on", "null")),
         record(("meter_id", "string"), ("ts", "long"), ("value", "boolean")),
         *(
-            record(("meter_id", "string"), ("start", "int"), ("interval_ms", "int"), ("values", its))
-            for its in ("string", "double", ["null", "long"], {"type": "map", "values": "double"})
+            record(("meter_id", "string"), *START, ("values", one))
+            for one in ("string", "double", ["null", "long"], {"type": "map", "values": "double"})
         ),
         record(("meter_id", "string"), ("ts", ["null"]), ("value", "double")),
         record(
