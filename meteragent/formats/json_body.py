@@ -47,11 +47,10 @@ class JsonBody:
             return None
         if _LETTER in text or (b"\\" in text and _ESCAPED in text):
             return None
-        between = len(messages) - 1
         found = from_json(b"[" + _BETWEEN.join(messages) + b"]", cache_strings="keys")
-        documents = found[::2]
-        if len(found) != len(messages) + between or found[1::2] != [BETWEEN] * between:
+        if found[1::2] != [BETWEEN] * (len(messages) - 1):
             return None
+        documents = found[::2]
         return documents if {*map(type, documents)} == {dict} else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 
 from meteragent.formats import mapped
 from meteragent.formats.csv_header import Columns
+from meteragent.formats.json_one import LATEST
 from meteragent.formats.mapped import MappedDecoder
 from meteragent.formats.mapping import Mapping, Meaning
 from meteragent.formats.quantity import Quantity
@@ -43,14 +45,18 @@ SHAPES = {
         of(Columns("id", ("t",), "v", quality="q", account="home"), ENERGY),
         '{"home":@m,"t":@t,"v":@v,"q":@q,"unit":@u}',
     ),
-    "number": (of(Columns("id", ("t",), "v"), time_format="unix"), '{"id":@n,"t":@s,"v":@v@x}'),
+    "number": (
+        of(Columns("id", ("t",), "v"), ENERGY, time_format="unix"),
+        '{"id":@n,"t":@s,"v":@v@x}',
+    ),
+    "seconds": (of(Columns("id", ("t",), "v"), time_format="unix"), '{"id":@m,"t":@s,"v":@v}'),
     "list": (of(Columns("id", ("t",), "v[]"), ENERGY), '{"id":@m,"t":@t,"v":[@v,@v,@v]@x}'),
     "lengths": (of(Columns("id", ("t",), "v[]")), '{"id":@m,"t":@t,"v":[@l]@x}'),
     "entries": (
         of(Columns("id", ("r[].t",), "r[].v", quality="r[].q", unit="r[].u"), ENERGY),
         '{"r":[{"t":@t,"v":@v,"q":@q,"u":@u},{"t":@t,"v":@v,"q":@q,"u":@u}],"id":@m@x}',
     ),
-    "pairs": (of(Columns("id", ("r[].0",), "r[].1", quality="r[].2")), '{"id":@m,"r":[@p,@p]}'),
+    "pairs": (of(Columns("id", ("r[].0",), "r[].1", unit="r[].2")), '{"id":@m,"r":[@p,@p]}'),
     "deep": (
         of(Columns("all[].m.id", ("all[].b[].t",), "all[].b[].v[]")),
         '{"all":[{"m":{"id":@m},"b":[{"t":@t,"v":[@l]},@e]},{"m":{"id":@m},"b":[@e]}]@x}',
@@ -65,34 +71,40 @@ SHAPES = {
     ),
     "uneven": (
         of(Columns("id", ("t",)), channels=(("a", "a[]"), ("b", "b"))),
-        '{"id":@m,"t":@t,"a":[@v],"b":@v}',
+        '{"id":@m,"t":@t,"a":@k,"b":@v}',
     ),
     "apart": (
         of(Columns("id", ("d", "h"), "v"), zone=PARIS, time_format="%Y-%m-%d %H:%M"),
         '{"id":@m,"d":"2025-11-18","h":@h,"v":@v@x}',
     ),
+    "stamps": (of(Columns("id", ("t[]",), "v")), '{"id":@m,"t":@y,"v":@v}'),
     "alone": (of(Columns(time=("t",), value="v", constant_meter="é")), '{"t":@t,"v":@v@x}'),
 }  # fmt: skip
 USUAL = {
     "m": ('"m-1"', '"m-2"', '"é"'),
     "n": ("17", "4", "123456789012345678901234567890"),
     "t": (str(NOON), str(NOON + 60_000)),
-    "s": (str(NOON // 1000), "1000"),
+    "s": (str(NOON // 1000), "901"),
     "h": ('"12:00"', '"00:07"'),
     "v": ("0.1", "412", "-3.5", "0", "1", "null", "1e3", "0.12345678", "-0.0"),
     "l": ("1.5", "1,2.5,null", "0,0,0,0,1"),
-    "p": (f'[{NOON},2.5,"ok"]', f"[{NOON},null,7,[]]"),
+    "p": (f'[{NOON},2.5,"kW"]', f'[{NOON},null,"KW",[]]', f"[{NOON},0.5,null]"),
+    "y": ('["2025-11-18T00:00:00Z"]', '["2025-11-18T00:00:00Z","2025-11-18T00:01:00Z"]'),
+    "k": ("[1]", "[2.5,null]"),
     "e": (f'{{"t":{NOON},"v":[7]}}', f'{{"v":[1,2.5],"t":{NOON}}}'),
     "q": ('"ok"', "null", "7"),
     "u": ('"kWh"', '"KWH"', "null"),
     "x": (',"x":{}', ',"more":["x",{"a":"\\n"}]'),
 }
 UNUSUAL = (
-    *(*LITERALS, '"missing"', '"error"', '"W"', "true", "false", "[]", "{}", "[1]", '["1"]'),
+    *(one for one in LITERALS if len(one) < 200),
+    *('"missing"', '"error"', '"W"', "true", "false", "[]", "{}", "[1]", '["1"]'),
     '"0.25"',
     *("17", '"1"', "1e999", "NaN", "-Infinity", '"\\u007f"', '"\x7f"', '""', "1.5", "0", "1", "-5"),
     *('"2025-11-18T00:00:00Z"', '"9999-12-31T23:59:59Z"', '[1,2,"error"]', '{"0":1,"1":2}'),
-    '"' + "m" * 128 + '"',
+    *('{"2025-11-18T00:00:00Z":1}', "[[1]]", f'[{NOON},1,"W"]', "[true,1]"),
+    *(f"[{NOON},true]", "902", "900", "899"),
+    *(str(LATEST // 1000), str(LATEST // 1000 + 1), str(LATEST), str(LATEST + 1)),
 )  # fmt: skip
 
 
@@ -116,17 +128,37 @@ def document(draw: Random, text: str, odd: float) -> bytes:
     return drawn.mutated(draw, raw, odd / 4)
 
 
+def assert_alike(decoder: MappedDecoder, judge: MappedDecoder, batch: list[bytes]) -> None:
+    numbers = range(3, 3 + len(batch)), range(7, 7 + len(batch))
+    found, expected = decoder.decode(batch, *numbers), judge.decode(batch, *numbers)
+    assert plain(found) == plain(expected), batch
+    assert [*map(str, found.watts)] == [*map(str, expected.watts)]  # zeros have their sign
+    assert found.next_offset == expected.next_offset
+
+
 def alike(name: str, seed: int, batches: int) -> None:
     mapping, text = SHAPES[name]
     draw, decoder, judge = Random(f"{name}{seed}"), MappedDecoder(mapping), judge_of(mapping)
     for _ in range(batches):
         odd, size = draw.choice(ODD), draw.choice(SIZES)
-        batch = [document(draw, text, odd) for _ in range(size)]
-        numbers = range(3, 3 + size), range(7, 7 + size)
-        found, expected = decoder.decode(batch, *numbers), judge.decode(batch, *numbers)
-        assert plain(found) == plain(expected)
-        assert [*map(str, found.watts)] == [*map(str, expected.watts)]  # zeros have their sign
-        assert found.next_offset == expected.next_offset
+        assert_alike(decoder, judge, [document(draw, text, odd) for _ in range(size)])
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_whatever_stands_in_whichever_field_is_what_it_is_by_itself(name: str) -> None:
+    """All that is unusual, one at a time, in each field, alone and beside what is usual."""
+    mapping, text = SHAPES[name]
+    decoder, judge = MappedDecoder(mapping), judge_of(mapping)
+    parts = re.split("@(.)", text)
+    fields = parts[1::2]
+    parts[1::2] = [USUAL[field][0] for field in fields]
+    usual = "".join(parts).encode()
+    for nth, unusual in product(range(len(fields)), UNUSUAL):
+        other = parts.copy()
+        other[1 + 2 * nth] = f',"unit":{unusual}' if fields[nth] == "x" else unusual
+        odd = "".join(other).encode("utf-8", "surrogatepass")
+        assert_alike(decoder, judge, [odd])
+        assert_alike(decoder, judge, [usual, odd])
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -157,13 +189,13 @@ def test_one_odd_document_costs_its_chunk_alone(monkeypatch: pytest.MonkeyPatch)
     judged: list[int] = []
     by_one = MappedDecoder._one_by_one
 
-    def count(
+    def counted(
         self: MappedDecoder, messages: Payloads, first: int, refused: dict[int, object]
     ) -> object:
         judged.append(first)
         return by_one(self, messages, first, refused)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(MappedDecoder, "_one_by_one", count)
+    monkeypatch.setattr(MappedDecoder, "_one_by_one", counted)
     for odd in (b"{", b'{"id":"m","t":%d,"v":[true]}' % NOON):
         batch = [document(Random(n), text, 0.0) for n in range(40)]
         batch[25] = odd
