@@ -9,12 +9,14 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from meteragent.formats import avro_readings
 from meteragent.formats.avro import MOST_TOGETHER, AvroBody
+from meteragent.formats.avro_columns import Cursor
 from meteragent.formats.avro_readings import AvroReadings, canonical
 from meteragent.formats.avro_schema import BEHIND, MOST_BYTES, MOST_VALUES, parsed
 from meteragent.formats.decoder import DocumentDecoder
@@ -42,6 +44,11 @@ FLOATS = record(
     ("meter_id", "string"), ("start", "long"), ("interval_ms", "int"),
     ("values", {"type": "array", "items": "float"}),
 )  # fmt: skip
+
+USUAL = {
+    "meter_id": "m", "account": None, "ts": 5, "seq": 1, "value": 1.5, "note": b"", "on": True,
+    "five": b"12345", "kind": "A",
+}  # fmt: skip
 
 meters = st.one_of(
     st.sampled_from(["m-1", "m-2", "größe"]),
@@ -139,6 +146,7 @@ def test_what_is_good_is_read_without_the_judge(monkeypatch: pytest.MonkeyPatch)
         (READING, {"meter_id": "m", "ts": NOON, "value": -1.5}),
         (BLOCK, {"meter_id": "m", "start": NOON, "interval_ms": 5, "values": [1.0, 2.5]}),
         (GAPS, {"meter_id": "m", "start": NOON, "interval_ms": 5, "values": [1.0, 2.5]}),
+        (ACCOUNT, USUAL | {"meter_id": "m", "unit": "W", "value": -1.5}),
     ):
         fast = canonical(parsed(avro(schema)))
         with monkeypatch.context() as patch:
@@ -173,11 +181,25 @@ def test_a_list_without_its_end_is_rejected_whatever_comes_next() -> None:
     ]  # fmt: skip
 
 
+@given(numbers=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), cut=st.booleans())
+@example(numbers=[-(2**55), -(2**55) - 1, 2**55 - 1, 2**55, 2**48, -(2**48)], cut=False)
+def test_numbers_are_read_as_they_were_written_but_for_the_longest(
+    *, numbers: list[int], cut: bool
+) -> None:
+    schema = record(("n", "long"))
+    messages = [in_avro(schema, {"n": number}) for number in numbers]
+    messages = [message[:-1] if cut else message for message in messages]
+    cursor, rows = Cursor(messages), np.arange(len(numbers))
+    found = cursor.numbers(rows)
+    cursor.good &= cursor.at == cursor.ends
+    fits = [-(2**55) <= number < 2**55 and not cut for number in numbers]
+    assert cursor.good.tolist() == fits
+    assert found[cursor.good].tolist() == [n for n, good in zip(numbers, fits, strict=True) if good]
+
+
 def test_a_unit_is_that_of_the_message_that_says_it() -> None:
-    reading = {"meter_id": "m", "account": None, "ts": 5, "seq": 1, "value": 1.5, "note": b""}
-    reading |= {"on": True, "five": b"12345"}
     units = (None, "W", "kW", None, "W", "kW", "")
-    messages = [in_avro(ACCOUNT, {**reading, "kind": "A", "unit": unit}) for unit in units]
+    messages = [in_avro(ACCOUNT, USUAL | {"unit": unit}) for unit in units]
     fast, slow = both(ACCOUNT, [*messages])
     assert plain(fast) == plain(slow)
     assert fast.watts.tolist() == [1.5, 1.5, 1500, 1.5, 1.5, 1500]

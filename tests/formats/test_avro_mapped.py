@@ -12,7 +12,7 @@ from meteragent.formats.avro import AvroBody
 from meteragent.formats.avro_mapped import MappedAvro, mapped
 from meteragent.formats.avro_schema import parsed
 from meteragent.formats.csv_header import Columns
-from meteragent.formats.json_one import LATEST
+from meteragent.formats.json_one import LATEST, BadRecord
 from meteragent.formats.mapped import MappedDecoder
 from meteragent.formats.mapping import Mapping, Meaning
 from meteragent.formats.quantity import Quantity
@@ -160,18 +160,26 @@ def test_what_is_usual_is_read_without_documents(
     messages = [in_avro(schema, document(Random(n), 0.0)) for n in range(50)]
     fast = mapped(mapping, parsed(avro(schema)))
     seen: list[object] = []
+
+    def refused(_: AvroBody, message: bytes) -> None:
+        seen.append(message)
+        raise BadRecord(Reason.NOT_AVRO)
+
     monkeypatch.setattr(AvroBody, "many", lambda _, some: seen.extend(some))
-    monkeypatch.setattr(AvroBody, "one", lambda _, one: seen.append(one))
+    monkeypatch.setattr(AvroBody, "one", refused)
     assert len({*fast.decode(messages, range(50), [0] * 50).offsets.tolist()}) == 50
     assert not seen
-    monkeypatch.undo()
     messages[7] = messages[7][:-1]
     readings = fast.decode(messages, range(50), [0] * 50)
     assert {*readings.offsets.tolist()} == {*range(50)} - {7}
-    assert [reject.reason for reject in readings.rejects] == [Reason.NOT_AVRO]
+    assert [reject.offset for reject in readings.rejects] == [7]
+    assert {*seen} == {messages[7]}
 
 
 SWITCH = record(("id", "string"), ("t", "long"), ("on", "boolean"), ("v", ["null", "int", "long"]))
+BESIDE = record(
+    ("a", {"type": "array", "items": "double"}), ("id", "string"), ("t", "long"), ("v", "double")
+)  # fmt: skip
 ENTRY = record(("t", "long"), ("v", "int"), name="Entry")
 ENTRIES = record(("r", {"type": "array", "items": ENTRY}))
 OTHERS: list[tuple[dict[str, Any], dict[str, Any], list[Columns]]] = [
@@ -192,6 +200,11 @@ OTHERS: list[tuple[dict[str, Any], dict[str, Any], list[Columns]]] = [
         SWITCH,
         {"id": "m", "t": NOON, "on": True, "v": 3},
         [Columns("id", ("t",), "v")],
+    ),
+    (
+        BESIDE,
+        {"a": [1.5], "id": "m", "t": NOON, "v": 2.5},
+        [Columns("id", ("a[].t",), "a[].v"), Columns("id", ("t",), "v")],
     ),
     (
         ENTRIES,
