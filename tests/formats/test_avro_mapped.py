@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from meteragent.stream.readings import Readings
 
 NOON = 1_763_424_000_000
-BATCHES, SLOW_BATCHES = 60, 1_000
+BATCHES, SLOW_BATCHES = 60, 4_000
 ODD = (0.0, 0.01, 0.2)
 OPTIONAL = ["null", "string"]
 ENERGY = Meaning(

@@ -23,7 +23,7 @@ from tests.formats.same import plain
 if TYPE_CHECKING:
     from meteragent.formats.forms import Payloads
 
-BATCHES, SLOW_BATCHES = 20, 200
+BATCHES, SLOW_BATCHES = 20, 1_000
 ODD = (0.0, 0.0005, 0.01, 0.2)
 SIZES = (1, 3, 40, 300)
 PARIS = zone_of("Europe/Paris")
