@@ -1,9 +1,10 @@
 """Documents of any shape -> columns, as a mapping says.
 
-Many documents are parsed together and read by `mapped_many`, wherever nothing is unusual; a chunk
-in which anything is, is judged document by document, by `mapped_one`.
+Many documents are parsed together and read by `mapped_many`, wherever nothing is unusual. Where
+anything is, that is tried with a few; and where it is among these, `mapped_one` judges each.
 """
 
+from collections.abc import Iterator
 from itertools import chain
 
 import numpy as np
@@ -19,6 +20,8 @@ from meteragent.stream.readings import Readings, Reason, Reject
 
 CHUNK = 256
 """Documents that are parsed together."""
+FEW = 32
+"""And of those that cannot be: few enough to lose to one that is unusual."""
 
 
 class MappedDecoder:
@@ -87,10 +90,25 @@ class MappedDecoder:
         if len(gathered) == len(chunks) and (whole := self._many.found(joined(gathered))):
             return [whole]
         return [
-            (chunk and self._many.found(chunk))
-            or self._one_by_one(values[at : at + CHUNK], at, refused)
+            found
             for chunk, at in zip(chunks, begins, strict=True)
+            for found in self._found_in(chunk, values[at : at + CHUNK], at, refused)
         ]
+
+    def _found_in(
+        self, chunk: Gathered | None, messages: Payloads, first: int, refused: dict[int, Reason]
+    ) -> Iterator[Found]:
+        """The same of a chunk; if something is unusual about it, of a few of its documents each."""
+        found = chunk and self._many.found(chunk)
+        if found:
+            yield found
+        elif len(messages) <= FEW:
+            yield self._one_by_one(messages, first, refused)
+        else:
+            for at in range(0, len(messages), FEW):
+                few = messages[at : at + FEW]
+                gathered = self._gathered(few, first + at)
+                yield from self._found_in(gathered, few, first + at, refused)
 
     def _gathered(self, messages: Payloads, first: int) -> Gathered | None:
         """What stands in their fields, or None: something is unusual about one of them."""

@@ -237,6 +237,8 @@ def is_meter(text: str) -> bool:
 
 def number(value: object) -> float:
     """A value, NaN where there is none. BadRecord: it is no number."""
+    if type(value) is float and isfinite(value):
+        return value  # as most are
     if value is None:
         return nan
     if isinstance(value, str):

@@ -183,9 +183,10 @@ def test_what_is_usual_is_read_together(name: str, monkeypatch: pytest.MonkeyPat
     assert len({*found.offsets.tolist()}) == 600
 
 
-def test_one_odd_document_costs_its_chunk_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_odd_document_costs_a_few_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     mapping, text = SHAPES["list"]
-    monkeypatch.setattr(mapped, "CHUNK", 10)
+    monkeypatch.setattr(mapped, "CHUNK", 25)
+    monkeypatch.setattr(mapped, "FEW", 5)
     judged: list[int] = []
     by_one = MappedDecoder._one_by_one
 
@@ -202,7 +203,7 @@ def test_one_odd_document_costs_its_chunk_alone(monkeypatch: pytest.MonkeyPatch)
         readings = MappedDecoder(mapping).decode(batch, range(40), [0] * 40)
         assert [reject.offset for reject in readings.rejects] == [25]
         assert readings.offsets.tolist() == [n for n in range(40) if n != 25]
-    assert judged == [20, 20]
+    assert judged == [25, 25]
 
 
 def test_a_document_holds_no_more_values_than_it_may() -> None:
