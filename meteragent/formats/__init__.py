@@ -10,10 +10,10 @@ times       times as exports write them
 framing     what stands before a message whose schema is in a registry
 quantity    units of power and energy -> watts, exactly
 mapping     where other documents and tables say what, and what they mean
-mapped_one, mapped    documents of any shape -> columns, as a mapping says
+mapped_one, mapped_many, mapped    documents of any shape -> columns, as a mapping says
 registered  messages behind the id of a schema, each read by its own
 avro_schema, avro    Avro -> documents
-avro_columns, avro_readings    canonical Avro -> columns, field by field
+avro_columns, avro_readings, avro_mapped    Avro -> columns, field by field
 proto_source, protobuf    Protobuf -> documents, by a descriptor or its source
 json_schema    JSON that is held against its schema
 messages    which of all these reads messages

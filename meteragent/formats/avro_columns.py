@@ -6,7 +6,7 @@ itself, by fastavro (`avro`).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,47 +14,74 @@ from numpy.typing import NDArray
 from meteragent.privacy.arrays import Integers, Mask, counted
 from meteragent.privacy.domain import Watts
 
-GROUPS = 9
-"""Of seven bits, in the longest numbers that are read here."""
 _ROOM = 16
 _DOUBLE, _FLOAT = 8, 4
+_LAST_ASCII = 0x7F
+
+
+def _bits(word: int) -> NDArray[np.uint64]:
+    """A word as an array without axes, which is what numpy combines soonest with others."""
+    return np.array(word, np.uint64)
+
+
+_MORE, _REST = _bits(0x8080808080808080), _bits(0x7F7F7F7F7F7F7F7F)
+"""In each byte, the bit that says that another group of seven bits follows, and these seven."""
+_ONE = _bits(1)
+_JOINS = tuple(
+    (*map(_bits, join),)
+    for join in (
+        (0x007F007F007F007F, 0x7F007F007F007F00, 1),
+        (0x00003FFF00003FFF, 0x3FFF00003FFF0000, 2),
+        (0x000000000FFFFFFF, 0x0FFFFFFF00000000, 4),
+    )
+)
+"""Of groups side by side, which stay and which move, and by how many bits."""
 
 
 class Cursor:
     """Messages side by side, and how far each was read."""
 
     def __init__(self, messages: Sequence[bytes]) -> None:
-        self.text = b"".join(messages)
+        self.text = b"".join((*messages, bytes(_ROOM)))
+        """All of them, and room for whatever would stand behind the last one."""
         lengths = np.fromiter(map(len, messages), np.int64, len(messages))
         self.ends: Integers = np.cumsum(lengths)
         self.at: Integers = self.ends - lengths
         self.good = np.ones(len(messages), dtype=np.bool_)
-        padded = self.text + bytes(_ROOM)
-        self._last = len(self.text)
-        self._bytes = np.frombuffer(padded, np.uint8)
+        last = len(self.text) - _ROOM
+        self._last = np.array(last)
+        self._bytes = np.frombuffer(self.text, np.uint8)
         self._floats = {
-            size: np.ndarray((self._last + 1,), f"<f{size}", padded, strides=(1,))
+            size: np.ndarray((last + 1,), f"<f{size}", self.text, strides=(1,))
             for size in (_FLOAT, _DOUBLE)
         }
         """The float that begins at each byte."""
+        self._words = np.ndarray((last + 1,), "<u8", self.text, strides=(1,))
+        """The eight bytes that do."""
 
     def bytes_at(self, places: Integers) -> NDArray[np.uint8]:
         """What stands there; behind the end, anything."""
-        return self._bytes[np.minimum(places, self._last)]
+        found: NDArray[np.uint8] = self._bytes[np.minimum(places, self._last)]
+        return found
 
     def numbers(self, rows: Integers) -> Integers:
-        """The next number of each of these messages, which zigzags."""
-        at, found, left = self.at[rows], np.zeros(len(rows), np.int64), np.arange(len(rows))
-        for group in range(GROUPS):
-            byte = self.bytes_at(at[left]).astype(np.int64)
-            at[left] += 1
-            found[left] |= (byte & 0x7F) << 7 * group
-            left = left[byte > 0x7F]  # noqa: PLR2004 - another group follows
-            if not len(left):
-                break
-        self.good[rows[left]] = False
-        self.at[rows] = at
-        numbers: Integers = found >> 1 ^ -(found & 1)
+        """The next number of each of these messages, which zigzags.
+
+        It has groups of seven bits, and ends with the first byte that says that no other one
+        follows. One of more than eight groups is not good, whatever is said of it.
+        """
+        at = self.at[rows]
+        words = self._words[np.minimum(at, self._last)]
+        last = ~words & _MORE
+        last &= -last
+        its = last | (last - _ONE)
+        self.good[rows] &= last.astype(np.bool_)
+        self.at[rows] = at + (np.bitwise_count(its) >> 3)
+        words &= its
+        words &= _REST
+        for stay, move, by in _JOINS:
+            words = words & stay | (words & move) >> by
+        numbers: Integers = (words >> _ONE ^ -(words & _ONE)).view(np.int64)
         return numbers
 
     def skip(self, rows: Integers, sizes: Integers | int) -> Integers:
@@ -62,7 +89,7 @@ class Cursor:
         starts = self.at[rows]
         fits = (sizes >= 0) & (sizes <= self.ends[rows] - starts)
         self.good[rows] &= fits
-        self.at[rows] = starts + np.where(fits, sizes, 0)
+        self.at[rows] = starts + sizes * fits
         return starts
 
     def floats(self, places: Integers, size: int) -> Watts:
@@ -77,8 +104,10 @@ class Cursor:
 
 
 def _wide(floats: NDArray[np.floating[Any]]) -> Watts:
-    with np.errstate(invalid="ignore"):  # a NaN that signals is none that we would hear
+    if floats.itemsize == _DOUBLE:
         return floats.astype(np.float64, copy=False)
+    with np.errstate(invalid="ignore"):  # a NaN that signals is none that we would hear
+        return floats.astype(np.float64)
 
 
 class Column(NamedTuple):
@@ -92,21 +121,31 @@ class Column(NamedTuple):
     """For texts where they end; for lists how many values each has."""
 
 
+Field = TypeVar("Field")
 FieldReader = Callable[[Cursor, Integers], Column]
 
 
-def reader_of(schema: Any) -> FieldReader | None:  # noqa: ANN401 - as its parser's
-    """What reads a field, or None: it is not flat."""
+def reader_of(schema: Any, *, asked: bool = True) -> FieldReader | None:  # noqa: ANN401 - as its parser's
+    """What reads a field, or None: it is not flat. What is not asked for is looked through."""
     if isinstance(schema, list):
-        return _of_union(schema)
+        return _of_union(schema, asked=asked)
     if isinstance(schema, dict):
         kind = schema["type"]
         if kind == "array":
             return _of_list(schema["items"])
         if kind == "enum":
-            return _number
-        return reader_of(kind) if "logicalType" not in schema else None
-    return _SCALARS.get(schema)
+            return _of_names(len(schema["symbols"]))
+        if kind == "fixed":
+            return _of_bytes(int(schema["size"]))
+        return reader_of(kind, asked=asked) if "logicalType" not in schema else None
+    return _SCALARS.get(schema) if asked or schema != "string" else _unasked_text
+
+
+def kind_of(schema: object) -> object:
+    """What a flat field holds, if anything."""
+    if isinstance(schema, list):
+        return next((kind_of(one) for one in schema if one != "null"), None)
+    return kind_of(schema["type"]) if isinstance(schema, dict) else schema
 
 
 def _number(cursor: Cursor, rows: Integers) -> Column:
@@ -126,18 +165,48 @@ def _text(cursor: Cursor, rows: Integers) -> Column:
     return Column(rows, starts, cursor.at[rows])
 
 
+def _of_bytes(size: int) -> FieldReader:
+    """Of so many bytes, whatever they are."""
+    return lambda cursor, rows: Column(rows, cursor.skip(rows, size))
+
+
+def _unasked_text(cursor: Cursor, rows: Integers) -> Column:
+    """One that nobody will look at; it has to be text all the same."""
+    column = _text(cursor, rows)
+    sizes = column.ends - column.values
+    foreign = cursor.bytes_at(np.repeat(column.values, sizes) + counted(sizes)) > _LAST_ASCII
+    for nth in {*np.repeat(np.arange(len(rows)), sizes)[foreign].tolist()}:
+        try:
+            cursor.text[column.values[nth] : column.ends[nth]].decode()
+        except UnicodeDecodeError:
+            cursor.good[rows[nth]] = False
+    return column
+
+
+def _of_names(names: int) -> FieldReader:
+    """Of one of so many names, by its number; below zero they are counted from the end."""
+
+    def name(cursor: Cursor, rows: Integers) -> Column:
+        column = _number(cursor, rows)
+        cursor.good[rows] &= (column.values >= -names) & (column.values < names)
+        return column
+
+    return name
+
+
 _SCALARS: dict[str, FieldReader] = {
     **dict.fromkeys(("int", "long"), _number),
     "double": _double,
     "float": _float,
     **dict.fromkeys(("string", "bytes"), _text),
+    "boolean": _of_bytes(1),
 }
 
 
-def _of_union(schemas: list[Any]) -> FieldReader | None:
+def _of_union(schemas: list[Any], *, asked: bool) -> FieldReader | None:
     """Of nothing, or one thing."""
     others = [at for at, schema in enumerate(schemas) if schema != "null"]
-    reader = reader_of(schemas[others[0]]) if len(others) == 1 else None
+    reader = reader_of(schemas[others[0]], asked=asked) if len(others) == 1 else None
     if reader is None:
         return None
     its, read = others[0], reader
@@ -165,7 +234,7 @@ def _of_list(schema: Any) -> FieldReader | None:  # noqa: ANN401 - as its parser
         room = cursor.ends[rows] - cursor.at[rows]
         plain: Mask = (counts > 0) & (counts <= room // stride)
         cursor.good[rows] &= plain
-        counts = np.where(plain, counts, 0)
+        counts *= plain
         starts = cursor.skip(rows, counts * stride)
         last = cursor.bytes_at(cursor.skip(rows, 1)) == 0  # there is no other piece
         cursor.good[rows] &= last  # not at once: it would undo what `skip` says of them
@@ -180,8 +249,8 @@ def _of_list(schema: Any) -> FieldReader | None:  # noqa: ANN401 - as its parser
 
 
 def read(
-    fields: Sequence[tuple[str, FieldReader]], messages: Sequence[bytes]
-) -> tuple[Cursor, dict[str, Column]]:
+    fields: Sequence[tuple[Field, FieldReader]], messages: Sequence[bytes]
+) -> tuple[Cursor, dict[Field, Column]]:
     """All fields of all messages. Columns hold anything for messages that are not good."""
     cursor, rows = Cursor(messages), np.arange(len(messages))
     columns = {name: reader(cursor, rows) for name, reader in fields}

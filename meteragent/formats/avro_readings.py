@@ -9,10 +9,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from meteragent.formats.avro import AvroBody
-from meteragent.formats.avro_columns import Column, Cursor, FieldReader, read, reader_of
+from meteragent.formats.avro_columns import Column, Cursor, FieldReader, kind_of, read, reader_of
 from meteragent.formats.avro_schema import RecordSchema
 from meteragent.formats.decoder import DocumentDecoder
 from meteragent.formats.forms import MessageDecoder, Numbers, Payloads
+from meteragent.formats.json_many import packed
 from meteragent.formats.json_one import LATEST, MOST_VALUES
 from meteragent.formats.mapped_one import is_meter
 from meteragent.formats.merging import merged
@@ -23,11 +24,14 @@ from meteragent.stream.readings import Readings
 MOST_NAMES = 2**18
 """Ids that are remembered; then all of them are forgotten."""
 
+_WATTS = ("", "W")
+"""How a message says that it is in watts, or says nothing."""
 _TEXT, _WHOLE, _FLOATS = {"string"}, {"int", "long"}, {"float", "double"}
 _KINDS: Mapping[str, set[str]] = {
     **dict.fromkeys(("meter_id", "account", "unit"), _TEXT),
     **dict.fromkeys(("ts", "start", "interval_ms"), _WHOLE),
     "value": _FLOATS | _WHOLE,
+    "values": {"array"},
 }
 """What canonical fields are, where they are read here."""
 _READING, _BLOCK = {"meter_id", "ts", "value"}, {"meter_id", "start", "interval_ms", "values"}
@@ -37,7 +41,7 @@ def canonical(schema: RecordSchema) -> MessageDecoder:
     """What reads canonical records of this schema: as soon as it can be done."""
     judge = DocumentDecoder(AvroBody(schema))
     fields = schema.fields
-    readers = {name: reader_of(its) for name, its in fields.items()}
+    readers = {name: reader_of(its, asked=name in _KINDS) for name, its in fields.items()}
     flat = {name: reader for name, reader in readers.items() if reader is not None}
     is_block = "value" not in fields
     needed = _BLOCK if is_block else _READING
@@ -47,15 +51,8 @@ def canonical(schema: RecordSchema) -> MessageDecoder:
 
 def _are_fit(fields: Mapping[str, object]) -> bool:
     """Whether canonical fields hold what they are to hold."""
-    found = {name: _kind(fields[name]) for name in _KINDS.keys() & fields.keys()}
+    found = {name: kind_of(fields[name]) for name in _KINDS.keys() & fields.keys()}
     return all(kind in _KINDS[name] for name, kind in found.items())
-
-
-def _kind(schema: object) -> object:
-    """What a flat field holds, if anything."""
-    if isinstance(schema, list):
-        return next((_kind(one) for one in schema if one != "null"), None)
-    return _kind(schema["type"]) if isinstance(schema, dict) else schema
 
 
 class AvroReadings:
@@ -77,8 +74,8 @@ class AvroReadings:
         self._refuse_units(cursor, columns)
         whole = Readings(
             meters,
-            np.array(offsets, np.int64),
-            np.array(timestamps, np.int64),
+            np.frombuffer(packed(offsets), np.int64),
+            np.frombuffer(packed(timestamps), np.int64),
             counts,
             starts,
             intervals,
@@ -148,9 +145,8 @@ class AvroReadings:
     def _refuse_units(self, cursor: Cursor, columns: Mapping[str, Column]) -> None:
         """Leave what is not in watts to the judge."""
         if "unit" in columns:
-            said = columns["unit"]
-            for row, name in zip(said.rows.tolist(), self._named(cursor, said), strict=False):
-                cursor.good[row] &= name == "W"
+            units = self._named(cursor, columns["unit"])
+            cursor.good &= np.array([unit in _WATTS for unit in units])
 
 
 def _all(cursor: Cursor, column: Column) -> Integers:

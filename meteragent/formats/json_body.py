@@ -8,9 +8,12 @@ from pydantic_core import from_json
 from meteragent.formats.json_one import MOST_BYTES, BadRecord, is_too_large, is_utf8
 from meteragent.stream.readings import Reason
 
-BETWEEN = 8_190_273_645_546_372
-"""Stands between documents that are parsed together, and in none of them."""
-_BETWEEN = str(BETWEEN).encode()
+BETWEEN = "\x7f"
+"""Stands between documents that are parsed together, and in none of them: no meter's id has it."""
+_LETTER = BETWEEN.encode()
+_BETWEEN = f',"{BETWEEN}",'.encode()
+_ESCAPED = b"\\u007"
+"""How its escape begins, whatever the case of its last letter."""
 
 
 class JsonBody:
@@ -33,20 +36,22 @@ class JsonBody:
     def many(self, messages: Sequence[bytes]) -> list[dict[str, Any]] | None:
         """Each message's document, or None: they are not surely what each is by itself.
 
-        Why they are what they are by themselves: the number between them is in none of them, and
-        of the list that all make together it is every second entry. So each stands at the outermost
-        level, and between two of them is just one document. ValueError: they are no JSON.
+        Why they are what they are by themselves: what stands between them holds a letter that no
+        message has, neither as it is nor by its escape. So it is a text, wherever it is read, and
+        nothing else becomes that text. Of the list that all make together it is every second entry,
+        as often as it was written: so each stands at the outermost level, and between two of them
+        is just one document. ValueError: they are no JSON.
         """
-        text = b"[" + (b"," + _BETWEEN + b",").join(messages) + b"]"
+        text = b"".join(messages)
         if len(text) > self._max_bytes and any(is_too_large(m, self._max_bytes) for m in messages):
             return None
-        if text.count(_BETWEEN) != len(messages) - 1:
+        if _LETTER in text or (b"\\" in text and _ESCAPED in text):
             return None
-        found = from_json(text, cache_strings="keys")
-        records = found[::2]
-        if len(found) != 2 * len(messages) - 1 or found[1::2] != [BETWEEN] * (len(messages) - 1):
+        found = from_json(b"[" + _BETWEEN.join(messages) + b"]", cache_strings="keys")
+        if found[1::2] != [BETWEEN] * (len(messages) - 1):
             return None
-        return records if {*map(type, records)} == {dict} else None
+        documents = found[::2]
+        return documents if {*map(type, documents)} == {dict} else None
 
 
 def complete(message: bytes | None, most: int) -> bytes:

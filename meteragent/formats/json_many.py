@@ -64,7 +64,7 @@ def together(messages: Sequence[bytes | None], max_bytes: int) -> Runs | None:
     these objects, none within another, and between two of them stand the rest of one message
     and the joining comma.
     """
-    if not _all_present(messages):
+    if not all_present(messages):
         return None
     text = b"[" + b",".join(messages) + b"]"
     if len(text) > max_bytes and _any_too_large(messages, max_bytes):
@@ -113,7 +113,8 @@ def _any_too_large(messages: Sequence[bytes], most: int) -> bool:
     return any(is_too_large(message, most) for message in messages)
 
 
-def _all_present(messages: Sequence[bytes | None]) -> TypeGuard[Sequence[bytes]]:
+def all_present(messages: Sequence[bytes | None]) -> TypeGuard[Sequence[bytes]]:
+    """Whether none is empty."""
     return all(messages)
 
 

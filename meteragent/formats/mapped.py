@@ -1,42 +1,27 @@
 """Documents of any shape -> columns, as a mapping says.
 
-`mapped_one` says what one document means. Here many are parsed together and read field by field,
-wherever nothing is unusual; a chunk in which anything is, is judged document by document.
+Many documents are parsed together and read by `mapped_many`, wherever nothing is unusual. Where
+anything is, that is tried with a few; and where it is among these, `mapped_one` judges each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from itertools import chain
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from meteragent.formats.forms import Body, Numbers, Payloads
 from meteragent.formats.json_body import JsonBody
-from meteragent.formats.json_one import (
-    LATEST,
-    LONGEST_METER,
-    MOST_BYTES,
-    BadRecord,
-)
-from meteragent.formats.mapped_one import Documents, FieldPlace
+from meteragent.formats.json_many import all_present, packed
+from meteragent.formats.json_one import MOST_BYTES, BadRecord
+from meteragent.formats.mapped_many import Found, Gathered, ManyDocuments, joined
+from meteragent.formats.mapped_one import Documents
 from meteragent.formats.mapping import Mapping
-from meteragent.privacy.arrays import Integers
-from meteragent.privacy.domain import Watts
 from meteragent.stream.readings import Readings, Reason, Reject
 
 CHUNK = 256
 """Documents that are parsed together."""
-
-
-class _Found(NamedTuple):
-    """Good documents as columns; `values` are in the mapping's unit."""
-
-    meters: Sequence[str]
-    of: Integers
-    """Which message of the batch each run stands in."""
-    starts: Integers
-    counts: Integers
-    values: Watts
+FEW = 32
+"""And of those that cannot be: few enough to lose to one that is unusual."""
 
 
 class MappedDecoder:
@@ -50,24 +35,27 @@ class MappedDecoder:
         self.is_plain_json = body is None and max_bytes == MOST_BYTES
         self.documents = one = Documents(mapping)
         self._meaning = mapping.meaning
-        self._alike = not one.in_lists and len(one.values) == 1 and one.account is None
-        """Whether every good document is one reading, and thus worth to be read with others."""
-        self._marks = mapping.meaning.absent | mapping.meaning.rejected
+        self._many = ManyDocuments(one)
 
     def decode(self, values: Payloads, offsets: Numbers, timestamps: Numbers) -> Readings:
         """The columns of a batch, as `MessageDecoder` asks for them."""
         refused: dict[int, Reason] = {}
-        chunks: list[_Found] = []
-        for first in range(0, len(values), CHUNK):
-            chunk = values[first : first + CHUNK]
-            found = self._together(chunk, first) if self._alike else None
-            chunks.append(found or self._one_by_one(chunk, first, refused))
-        meters, *columns = zip(*chunks, strict=True)
+        found = self._found(values, refused)
+        return self._readings(found, refused, offsets, timestamps)
+
+    def _readings(
+        self,
+        found: list[Found],
+        refused: dict[int, Reason],
+        offsets: Numbers,
+        timestamps: Numbers,
+    ) -> Readings:
+        meters, *columns = zip(*found, strict=True)
         of, starts, counts, numbers = map(np.concatenate, columns)
         return Readings(
             meters=[*chain.from_iterable(meters)],
-            offsets=np.array(offsets, dtype=np.int64)[of],
-            timestamps=np.array(timestamps, dtype=np.int64)[of],
+            offsets=np.frombuffer(packed(offsets), np.int64)[of],
+            timestamps=np.frombuffer(packed(timestamps), np.int64)[of],
             counts=counts,
             starts=starts,
             intervals=np.full(len(of), self._meaning.interval),
@@ -76,7 +64,7 @@ class MappedDecoder:
             next_offset=offsets[-1] + 1,
         )
 
-    def _one_by_one(self, messages: Payloads, first: int, refused: dict[int, Reason]) -> _Found:
+    def _one_by_one(self, messages: Payloads, first: int, refused: dict[int, Reason]) -> Found:
         """The runs of the good ones; the others are added to `refused`."""
         meters, of, starts, counts, values = [], [], [], [], []
         for index, message in enumerate(messages, first):
@@ -92,81 +80,42 @@ class MappedDecoder:
                 counts.append(len(run.values))
                 values += run.values
         whole = [np.array(column, dtype=np.int64) for column in (of, starts, counts)]
-        return _Found(meters, whole[0], whole[1], whole[2], np.array(values, dtype=np.float64))
+        return Found(meters, whole[0], whole[1], whole[2], np.array(values, dtype=np.float64))
 
-    def _together(self, messages: Payloads, first: int) -> _Found | None:
-        """The readings of all, or None: something is unusual about one of them."""
-        if not all(messages):
+    def _found(self, values: Payloads, refused: dict[int, Reason]) -> list[Found]:
+        """The runs of the good ones; the others are added to `refused`."""
+        begins = range(0, len(values), CHUNK)
+        chunks = [self._gathered(values[at : at + CHUNK], at) for at in begins]
+        gathered = [chunk for chunk in chunks if chunk]
+        if len(gathered) == len(chunks) and (whole := self._many.found(joined(gathered))):
+            return [whole]
+        return [
+            found
+            for chunk, at in zip(chunks, begins, strict=True)
+            for found in self._found_in(chunk, values[at : at + CHUNK], at, refused)
+        ]
+
+    def _found_in(
+        self, chunk: Gathered | None, messages: Payloads, first: int, refused: dict[int, Reason]
+    ) -> Iterator[Found]:
+        """The same of a chunk; if something is unusual about it, of a few of its documents each."""
+        found = chunk and self._many.found(chunk)
+        if found:
+            yield found
+        elif len(messages) <= FEW:
+            yield self._one_by_one(messages, first, refused)
+        else:
+            for at in range(0, len(messages), FEW):
+                few = messages[at : at + FEW]
+                gathered = self._gathered(few, first + at)
+                yield from self._found_in(gathered, few, first + at, refused)
+
+    def _gathered(self, messages: Payloads, first: int) -> Gathered | None:
+        """What stands in their fields, or None: something is unusual about one of them."""
+        if not (self._many.can_be_alike and all_present(messages)):
             return None
         try:
-            records = self._body.many([message for message in messages if message])
-            return None if records is None else self._columns(records, first)
-        except (KeyError, IndexError, TypeError, ValueError, OverflowError):
+            documents = self._body.many(messages)
+        except ValueError:
             return None
-
-    def _columns(self, records: list[Any], first: int) -> _Found | None:
-        one = self.documents
-        if one.meter is None:
-            meters: Sequence[str] = [one.only_meter or ""] * len(records)
-        else:
-            meters = _column(one.meter, records)
-            if {*map(type, meters)} != {str} or not _are_meters(meters):
-                return None
-        starts, values = self._starts(records), _column(one.values[0], records)
-        if starts is None or not {*map(type, values)} <= _NUMBERS or not self._agree(records):
-            return None
-        found = np.array(values, dtype=np.float64)
-        if np.isinf(found).any():
-            return None
-        of = np.arange(first, first + len(records))
-        return _Found(meters, of, starts, np.ones_like(of), found)
-
-    def _starts(self, records: list[Any]) -> Integers | None:
-        parts = [_column(place, records) for place in self.documents.time]
-        times = self._times(parts[0] if len(parts) == 1 else [*map(" ".join, zip(*parts))])  # noqa: B905
-        if times is None or int(times.max()) > LATEST:
-            return None
-        starts: Integers = times - self._meaning.earlier
-        return starts if int(starts.min()) >= 0 else None
-
-    def _times(self, said: list[Any]) -> Integers | None:
-        kinds = {*map(type, said)}
-        if kinds == {int}:
-            return self.documents.times.figures(said)
-        if kinds == {str}:
-            return self.documents.times.column([text.encode() for text in said])
-        return None
-
-    def _agree(self, records: list[Any]) -> bool:
-        """Whether no document says another unit, and all qualities are such as are taken."""
-        one = self.documents
-        if one.unit is not None and self._says(one.unit, records):
-            units = {*_column(one.unit, records)}
-            if units != {self._meaning.quantity.unit}:
-                return False
-        if one.quality is None:
-            return True
-        return not {*map(str, _column(one.quality, records))} & self._marks
-
-    def _says(self, place: FieldPlace, records: list[Any]) -> bool:
-        """Whether any document may say something there."""
-        return len(place.steps) > 1 or any(place.steps[0] in record for record in records)
-
-
-_NUMBERS = {int, float, type(None)}
-
-
-def _column(place: FieldPlace, records: list[Any]) -> list[Any]:
-    """What stands at a place of each. Precondition: there are no lists on the way."""
-    found = records
-    for step in place.steps:
-        if step.isdigit():
-            at = int(step)
-            found = [one[at] if type(one) is list else one[step] for one in found]
-        else:
-            found = [one[step] for one in found]
-    return found
-
-
-def _are_meters(meters: Sequence[str]) -> bool:
-    return "".join(meters).isprintable() and all(meters) and max(map(len, meters)) <= LONGEST_METER
+        return None if documents is None else self._many.gathered(documents, first)

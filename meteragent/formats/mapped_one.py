@@ -237,13 +237,12 @@ def is_meter(text: str) -> bool:
 
 def number(value: object) -> float:
     """A value, NaN where there is none. BadRecord: it is no number."""
+    if type(value) is float and isfinite(value):
+        return value  # as most are
     if value is None:
         return nan
     if isinstance(value, str):
-        text = value.strip()
-        if text.lower() in NOTHING_READ:
-            return nan
-        value = float(text) if NUMBER.fullmatch(text) else inf
+        value = _in_figures(value.strip())
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BadRecord(Reason.BAD_VALUE)
     try:
@@ -253,3 +252,10 @@ def number(value: object) -> float:
     if not isfinite(read) and read == read:  # noqa: PLR0124 - NaN alone is not itself
         raise BadRecord(Reason.BAD_VALUE)
     return read
+
+
+def _in_figures(text: str) -> float:
+    """The number that a text is, NaN where it says that there is none, infinite if it is none."""
+    if text.lower() in NOTHING_READ:
+        return nan
+    return float(text) if NUMBER.fullmatch(text) else inf

@@ -34,14 +34,14 @@ def _of_json(mapping: Mapping) -> MessageDecoder:
 
 def _avro(mapping: Mapping) -> Callable[[Schema], MessageDecoder]:
     try:
-        from meteragent.formats.avro import AvroBody  # noqa: PLC0415 - an extra
+        from meteragent.formats.avro_mapped import mapped  # noqa: PLC0415 - an extra
         from meteragent.formats.avro_readings import canonical  # noqa: PLC0415
         from meteragent.formats.avro_schema import parsed  # noqa: PLC0415
     except ImportError:
         raise InvalidSetting("input.format", _MISSING, _INSTEAD) from None
     if mapping.is_canonical:
         return lambda schema: canonical(parsed(schema))
-    return lambda schema: MappedDecoder(mapping, body=AvroBody(parsed(schema)))
+    return lambda schema: mapped(mapping, parsed(schema))
 
 
 def _shapes(mapping: Mapping) -> AvroShapes:

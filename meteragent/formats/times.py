@@ -102,9 +102,9 @@ class TimeFormat:
         if self.form in _SECONDS:
             if not _NUMBER.fullmatch(text):
                 raise ValueError("not a number")
-            return Fraction(text) * _SECONDS[self.form] // 1
+            return _number_of(text) * _SECONDS[self.form] // 1
         if self.form == "auto" and _NUMBER.fullmatch(text):
-            return _by_size(Fraction(text))
+            return _by_size(_number_of(text))
         after = timedelta()
         if self._at_ends and _MIDNIGHT.search(text):
             text, after = _MIDNIGHT.sub(r"00\1", text), _DAY
@@ -122,7 +122,7 @@ class TimeFormat:
             raise ValueError("not ISO")
         return datetime.fromisoformat(text)
 
-    def figures(self, numbers: Sequence[int]) -> Integers | None:
+    def figures(self, numbers: Sequence[int] | Integers) -> Integers | None:
         """What numbers mean, or None if they are not surely what `one` would say of each."""
         try:
             times = np.array(numbers, dtype=np.int64)
@@ -169,11 +169,15 @@ class TimeFormat:
         return offset
 
 
-def _by_size(number: Fraction) -> int:
+def _number_of(text: str) -> Fraction | int:
+    return int(text) if text.isdigit() else Fraction(text)
+
+
+def _by_size(number: Fraction | int) -> int:
     """Milliseconds of a number of seconds, milliseconds, … as large as today's are."""
     for size in _SAID_BY_SIZE:
         if size <= number < 2 * size:
-            return number * 1000 / (size // 10**9) // 1
+            return number * 1000 // (size // 10**9)
     raise ValueError("of no size that says what it is")
 
 

@@ -9,12 +9,14 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from meteragent.formats import avro_readings
 from meteragent.formats.avro import MOST_TOGETHER, AvroBody
+from meteragent.formats.avro_columns import Cursor
 from meteragent.formats.avro_readings import AvroReadings, canonical
 from meteragent.formats.avro_schema import BEHIND, MOST_BYTES, MOST_VALUES, parsed
 from meteragent.formats.decoder import DocumentDecoder
@@ -25,10 +27,13 @@ from tests.formats.same import plain
 from tests.formats.written import BLOCK, READING, avro, in_avro, record
 
 NOON = 1_763_467_200_000
+READING_FIELDS = (("meter_id", "string"), ("ts", "long"), ("value", "double"))
+START = (("start", "long"), ("interval_ms", "long"))
 OPTIONAL = ["null", "string"]
 ACCOUNT = record(
     ("unit", OPTIONAL), ("meter_id", "string"), ("account", OPTIONAL), ("ts", "long"),
     ("seq", "int"), ("value", ["null", "float"]), ("note", "bytes"),
+    ("on", "boolean"), ("five", {"type": "fixed", "name": "Five", "size": 5}),
     ("kind", {"type": "enum", "name": "Kind", "symbols": ["A", "B"]}),
 )  # fmt: skip
 GAPS = record(
@@ -39,6 +44,11 @@ FLOATS = record(
     ("meter_id", "string"), ("start", "long"), ("interval_ms", "int"),
     ("values", {"type": "array", "items": "float"}),
 )  # fmt: skip
+
+USUAL = {
+    "meter_id": "m", "account": None, "ts": 5, "seq": 1, "value": 1.5, "note": b"", "on": True,
+    "five": b"12345", "kind": "A",
+}  # fmt: skip
 
 meters = st.one_of(
     st.sampled_from(["m-1", "m-2", "größe"]),
@@ -66,6 +76,8 @@ DRAWN: dict[str, tuple[dict[str, Any], st.SearchStrategy[Any]]] = {
                 "seq": st.integers(-(2**31), 2**31 - 1),
                 "value": st.none() | values,
                 "note": st.binary(max_size=3),
+                "on": st.booleans(),
+                "five": st.binary(min_size=5, max_size=5),
                 "kind": st.sampled_from(["A", "B"]),
             }
         ),
@@ -134,6 +146,7 @@ def test_what_is_good_is_read_without_the_judge(monkeypatch: pytest.MonkeyPatch)
         (READING, {"meter_id": "m", "ts": NOON, "value": -1.5}),
         (BLOCK, {"meter_id": "m", "start": NOON, "interval_ms": 5, "values": [1.0, 2.5]}),
         (GAPS, {"meter_id": "m", "start": NOON, "interval_ms": 5, "values": [1.0, 2.5]}),
+        (ACCOUNT, USUAL | {"meter_id": "m", "unit": "W", "value": -1.5}),
     ):
         fast = canonical(parsed(avro(schema)))
         with monkeypatch.context() as patch:
@@ -168,6 +181,45 @@ def test_a_list_without_its_end_is_rejected_whatever_comes_next() -> None:
     ]  # fmt: skip
 
 
+@given(numbers=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), cut=st.booleans())
+@example(numbers=[-(2**55), -(2**55) - 1, 2**55 - 1, 2**55, 2**48, -(2**48)], cut=False)
+def test_numbers_are_read_as_they_were_written_but_for_the_longest(
+    *, numbers: list[int], cut: bool
+) -> None:
+    schema = record(("n", "long"))
+    messages = [in_avro(schema, {"n": number}) for number in numbers]
+    messages = [message[:-1] if cut else message for message in messages]
+    cursor, rows = Cursor(messages), np.arange(len(numbers))
+    found = cursor.numbers(rows)
+    cursor.good &= cursor.at == cursor.ends
+    fits = [-(2**55) <= number < 2**55 and not cut for number in numbers]
+    assert cursor.good.tolist() == fits
+    assert found[cursor.good].tolist() == [n for n, good in zip(numbers, fits, strict=True) if good]
+
+
+def test_a_unit_is_that_of_the_message_that_says_it() -> None:
+    units = (None, "W", "kW", None, "W", "kW", "")
+    messages = [in_avro(ACCOUNT, USUAL | {"unit": unit}) for unit in units]
+    fast, slow = both(ACCOUNT, [*messages])
+    assert plain(fast) == plain(slow)
+    assert fast.watts.tolist() == [1.5, 1.5, 1500, 1.5, 1.5, 1500]
+
+
+@pytest.mark.parametrize("kind", ["string", ["null", "string"], ["string", "null"]])
+@pytest.mark.parametrize("harm", [b"\xff\xff", b"\xc3\xa9", b"x\xc3", b"\xa9x"])
+def test_what_nobody_asks_for_is_what_its_schema_says_all_the_same(
+    kind: object, harm: bytes
+) -> None:
+    mark = {"type": "enum", "name": "Mark", "symbols": ["A", "B"]}
+    schema = record(*READING_FIELDS, ("note", kind), ("mark", mark))
+    good = in_avro(schema, {"meter_id": "m", "ts": 5, "value": 1.5, "note": "ab", "mark": "B"})
+    marks = [good[:-1] + byte for byte in (b"\0", b"\x01", b"\x02", b"\x03", b"\x04", b"\x05")]
+    notes = [good[:-3] + letters + good[-1:] for letters in (b"cd", harm, b"ef")]
+    fast, slow = both(schema, [*marks, *notes])
+    assert plain(fast) == plain(slow)
+    assert len(fast.rejects) == 2 + (harm != b"\xc3\xa9")
+
+
 def test_names_are_forgotten_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(avro_readings, "MOST_NAMES", 2)
     fast = canonical(parsed(avro(READING)))
@@ -185,7 +237,12 @@ def test_names_are_forgotten_where_there_are_too_many(monkeypatch: pytest.Monkey
         record(("meter_id", "string"), ("ts", "string"), ("value", "double")),
         record(("meter_id", "bytes"), ("ts", "long"), ("value", "double")),
         record(("meter_id", "string"), ("ts", "long"), ("value", ["int", "double"])),
-        record(("meter_id", "string"), ("ts", "long"), ("value", "double"), ("on", "boolean")),
+        record(("meter_id", "string"), ("ts", "long"), ("value", "double"), ("on", "null")),
+        record(("meter_id", "string"), ("ts", "long"), ("value", "boolean")),
+        *(
+            record(("meter_id", "string"), *START, ("values", one))
+            for one in ("string", "double", ["null", "long"], {"type": "map", "values": "double"})
+        ),
         record(("meter_id", "string"), ("ts", ["null"]), ("value", "double")),
         record(
             ("meter_id", "string"), ("start", "long"), ("interval_ms", "long"),

@@ -95,9 +95,9 @@ VALUES = (
 EXTRAS = ("", ',"unit":"kWh"', ',"unit":"W"', ',"unit":null', ',"quality":"error"', ',"quality":1')
 ODD = (
     *(b"", b"{", b"[]", b"\xff", b'{"Time":1}', b"null", b'{"device":1,"Time":1,"ENERGY":[]}'),
-    *(b'{"device":{"id":"m"},"Time":%d},{"ENERGY":{"Power":1}' % NOON, str(BETWEEN).encode()),
+    *(b'{"device":{"id":"m"},"Time":%d},{"ENERGY":{"Power":1}' % NOON, f'"{BETWEEN}"'.encode()),
     b'{"device":{"id":"m"},"Time":%d,"ENERGY":{"Power":[1' % NOON,
-    b'{"device":{"id":"m"},"Time":%d,"ENERGY":{"Power":%d}}' % (NOON, BETWEEN),
+    b'{"device":{"id":"m"},"Time":%d,"ENERGY":{"Power":"%s"}}' % (NOON, BETWEEN.encode()),
 )
 
 
@@ -105,7 +105,7 @@ def test_documents_are_read_together_where_that_is_sure() -> None:
     body, one = JsonBody(), b'{"a":1}'
     assert body.many([one]) == [{"a": 1}]
     assert body.many([one] * 3) == [{"a": 1}] * 3
-    for odd in (b'{"a":1},{"a":1}', b'{"a":%d}' % BETWEEN, b"[]"):
+    for odd in (b'{"a":1},{"a":1}', b'{"a":"%s"}' % BETWEEN.encode(), b"[]"):
         assert body.many([one, odd]) is None
 
 
