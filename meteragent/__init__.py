@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from meteragent.privacy.terms import Terms as Terms
     from meteragent.privacy.windows import Windows as Windows
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "Domain": "privacy.domain",

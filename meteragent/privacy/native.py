@@ -13,7 +13,7 @@ except ImportError:
 else:
     wheel = meteragent_fast
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 """Of the wheel that does as the twins do."""
 
 

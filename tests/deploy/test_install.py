@@ -65,7 +65,7 @@ def works_in(python: str, package: Path, directory: Path) -> str:
 @pytest.mark.parametrize("python", pythons())
 def test_the_wheel_goes_into_an_empty_environment(python: str, tmp_path: Path) -> None:
     made = wheel(tmp_path / "made")
-    assert "0.1.0" in works_in(python, made, tmp_path)
+    assert "0.2.0" in works_in(python, made, tmp_path)
 
 
 def test_the_source_distribution_builds_the_same_package(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_the_source_distribution_builds_the_same_package(tmp_path: Path) -> None
     )
     assert done.returncode == 0, done.stderr
     package = tmp_path / done.stdout.splitlines()[-1]
-    assert "0.1.0" in works_in(sys.executable, package, tmp_path)
+    assert "0.2.0" in works_in(sys.executable, package, tmp_path)
     site = next((tmp_path / "venv").glob("lib/*/site-packages/meteragent"))
     with zipfile.ZipFile(made) as archive:
         names = {name for name in archive.namelist() if name.startswith("meteragent/")}

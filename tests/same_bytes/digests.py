@@ -13,6 +13,7 @@ which bear an hour's disorder, and `tv-content`, whose steps its radius is a who
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from functools import partial
@@ -21,6 +22,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+from meteragent.commands.schema import SCHEMAS
 from tests.same_bytes import messages, policies
 from tests.same_bytes.exports import EXPORTS, Export, sanitized
 from tests.same_bytes.partitions import CALM, ROUGH, run
@@ -91,6 +93,21 @@ def _file(export: Export) -> Made:
     return {"inputs": [export.text, export.arguments], **sanitized(export)}
 
 
+def _schemas() -> Made:
+    """What others hold readings and releases against: frozen with 0.2, but for its wording."""
+    names = ("policy", "reading", "reject", "release")
+    schemas = {name: json.dumps(_unworded(SCHEMAS[name]())) for name in names}
+    return {"inputs": sorted(schemas), **{name: [schema] for name, schema in schemas.items()}}
+
+
+def _unworded(schema: object) -> object:
+    """Without what is for people."""
+    if isinstance(schema, dict):
+        words = {name for name in ("title", "description") if isinstance(schema.get(name), str)}
+        return {name: _unworded(its) for name, its in schema.items() if name not in words}
+    return [*map(_unworded, schema)] if isinstance(schema, list) else schema
+
+
 CHANGED = policies.SHORT | {"window": "7m", "interval": "1m", "budget": "11", "horizon": "5h"}
 CASES: dict[str, Callable[[], Made]] = {
     **{f"policy: {name}": partial(_of, t, name) for name, t in policies.NAMED.items()},
@@ -99,6 +116,7 @@ CASES: dict[str, Callable[[], Made]] = {
     "other terms from half way on": partial(_of, [policies.SHORT], "terms", [CHANGED]),
     **{f"drawn: {number}": partial(_drawn, number) for number in range(DRAWN)},
     **{f"file: {name}": partial(_file, export) for name, export in EXPORTS.items()},
+    "schemas": _schemas,
 }
 
 
