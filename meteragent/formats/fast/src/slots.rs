@@ -197,18 +197,18 @@ impl Shape {
 }
 
 /// One record.
-struct One {
-    row: usize,
-    offset: i64,
-    before: i64,
-    start: i64,
-    interval: i64,
-    count: i64,
-    first: usize,
+pub(crate) struct One {
+    pub row: usize,
+    pub offset: i64,
+    pub before: i64,
+    pub start: i64,
+    pub interval: i64,
+    pub count: i64,
+    pub first: usize,
 }
 
 impl Records<'_> {
-    fn one(&self, nth: usize) -> One {
+    pub(crate) fn one(&self, nth: usize) -> One {
         One {
             row: self.rows[nth] as usize,
             offset: self.offsets[nth],
@@ -220,7 +220,7 @@ impl Records<'_> {
         }
     }
 
-    fn fit(&self) -> bool {
+    pub(crate) fn fit(&self) -> bool {
         let others = [
             self.offsets,
             self.before,
@@ -376,7 +376,7 @@ impl<T: Level> Slots<'_, T> {
 }
 
 /// How many readings of a record come before a time.
-fn readings_before(one: &One, time: i64) -> i64 {
+pub(crate) fn readings_before(one: &One, time: i64) -> i64 {
     let ahead = time - one.start;
     if ahead <= 0 {
         0
@@ -386,7 +386,7 @@ fn readings_before(one: &One, time: i64) -> i64 {
 }
 
 /// Leave the first readings of a record out.
-fn skip<T>(one: &mut One, its: &mut &[T], count: i64) {
+pub(crate) fn skip<T>(one: &mut One, its: &mut &[T], count: i64) {
     one.start += one.interval * count;
     one.count -= count;
     *its = &its[count as usize..];
