@@ -4,7 +4,10 @@
 //! A pane of a row is the sum of its levels, and a bit for each slot that holds one: the first reading
 //! of a slot stays. So a row fits into a line of memory or two, however fast its meter is.
 
-use crate::slots::{Level, NOT_OPEN, One, Records, UNKNOWN, quotient, readings_before, skip};
+use crate::slots::{
+    LOOK_AHEAD, Level, NOT_OPEN, One, Records, UNKNOWN, quotient, readings_before, skip,
+};
+use std::hint::black_box;
 
 /// What is known of the record that touched a pane first: where it stands, its row, the clock before it.
 const TOUCH: usize = 3;
@@ -108,6 +111,9 @@ impl Sums<'_> {
         let (mut open, mut until) = (i64::MIN, i64::MIN);
         let mut ring = self.ring(shape);
         for nth in 0..records.rows.len() {
+            if nth % LOOK_AHEAD == 0 {
+                black_box(self.looked_at(records, nth, ring.turn, shape));
+            }
             let mut one = records.one(nth);
             if one.before - shape.wait >= until {
                 open = shape.pane(one.before - shape.wait);
@@ -151,6 +157,16 @@ impl Sums<'_> {
         if self.next[one.row] == UNKNOWN {
             self.next[one.row] = shape.pane(one.start - shape.grace).max(open);
         }
+    }
+
+    /// Ask memory for what the next records need, as `Slots` does.
+    fn looked_at(&self, records: &Records<'_>, from: usize, turn: usize, shape: &Shape) -> i64 {
+        let (part, width) = (shape.part(), shape.width());
+        let until = (from + LOOK_AHEAD).min(records.rows.len());
+        records.rows[from..until].iter().fold(0, |seen, row| {
+            let sum = *row as usize * width + turn * part;
+            seen ^ self.next[*row as usize] ^ self.cells[sum] ^ self.cells[sum + part - 1]
+        })
     }
 
     fn ring(&self, shape: &Shape) -> Ring {

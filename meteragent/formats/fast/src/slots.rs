@@ -3,6 +3,10 @@
 //! One reading after the other. What is left to the twin is left from a meter's first such record on:
 //! those of meters that are new, and where presence is private those that close anything.
 
+use std::hint::black_box;
+
+/// How many records are looked at together, before they are taken in one after the other.
+pub(crate) const LOOK_AHEAD: usize = 32;
 /// The level of a slot that holds no reading.
 pub const ABSENT: i32 = -1;
 /// `next` of a meter that was never heard of.
@@ -242,6 +246,9 @@ impl<T: Level> Slots<'_, T> {
         let mut came = Came::default();
         let mut origin = shape.origin(0);
         for nth in 0..records.rows.len() {
+            if nth % LOOK_AHEAD == 0 {
+                black_box(self.looked_at(records, nth, shape, &origin));
+            }
             let one = records.one(nth);
             let begin = self.next[one.row];
             if begin != UNKNOWN && !self.waits[one.row] {
@@ -265,6 +272,22 @@ impl<T: Level> Slots<'_, T> {
             self.waits[records.rows[*nth as usize] as usize] = false;
         }
         Some(came)
+    }
+
+    /// Ask memory for what the next records need: for that of all of them at once, where each would
+    /// else be waited for by itself. What is found says nothing.
+    fn looked_at(&self, records: &Records<'_>, from: usize, shape: &Shape, origin: &Origin) -> i64 {
+        let (length, panes) = (shape.length as usize, shape.panes as usize);
+        let until = (from + LOOK_AHEAD).min(records.rows.len());
+        (from..until).fold(0, |seen, nth| {
+            let row = records.rows[nth] as usize;
+            let into = (records.starts[nth] - origin.start).max(0) as u64;
+            let slot = origin.turn + quotient(into, shape.interval as u64) as usize;
+            let slot = if slot < length { slot } else { slot - length }; // about there, at least
+            let level = self.levels.get(row * length + slot);
+            let empty = level.is_some_and(|level| *level == T::NONE);
+            seen ^ self.next[row] ^ self.opened[row * panes + origin.place] ^ i64::from(empty)
+        })
     }
 
     /// Whether a record is in time, and closes nothing of its meter.
