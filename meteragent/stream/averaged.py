@@ -82,7 +82,7 @@ class AveragedStore(Store):
         )
         tally.count(held, fresh)
         tally.late += late
-        yield self._closed(closed, course)
+        yield from self._closed(closed, course)
 
     def advance(self, clock: int, course: Course) -> Iterator[Closed]:
         """Close what the partition's clock has left behind."""
@@ -90,17 +90,18 @@ class AveragedStore(Store):
         if reached > self._advanced_to:
             closed = native.wheel.close_sums(self._state, self._advanced_to, reached, self._shape)
             self._advanced_to = reached
-            yield self._closed(closed, course)
+            yield from self._closed(closed, course)
 
     @property
     def _state(self) -> tuple[Integers, Integers, Integers]:
         return self.next, self._sums.cells, self._sums.first.reshape(-1)
 
-    def _closed(self, found: list[Integers], course: Course) -> Closed:
+    def _closed(self, found: list[Integers], course: Course) -> Iterator[Closed]:
         rows, panes, sums, counts = found
-        averages = rounded(sums * self.policy.domain.finer, counts)
-        told = Panes(rows, panes, averages[:, np.newaxis])
-        return Closed(told, nobody(), nobody(), nobody(), Timing(self.policy, course))
+        if len(rows):
+            averages = rounded(sums * self.policy.domain.finer, counts)
+            told = Panes(rows, panes, averages[:, np.newaxis])
+            yield Closed(told, nobody(), nobody(), nobody(), Timing(self.policy, course))
 
 
 def averaging_store_of(policy: Policy) -> Store:

@@ -109,6 +109,8 @@ class HomePanes:
         Precondition: so has the store.
         """
         reached = self.reached(clock)
+        if reached <= self.done:
+            return
         waiting = np.concatenate([np.empty((0, 3), dtype=np.int64), *self._waiting])
         waiting = waiting[np.argsort(waiting[:, 1], kind="stable")]
         if self.done == UNKNOWN and len(self._noted):
