@@ -283,11 +283,12 @@ def test_what_panes_add_up_to_is_what_their_slots_average_to(
 ) -> None:
     """And all else that is told of a store: also where several records stand at one offset."""
     policy = replace(policy, presence="private", domain=Domain(0, 100, 1, resolution))
-    drawn = data.draw(logs(policy.interval))
-    log = [replace(one, offset=one.offset // 2, row=3 - one.row) for one in drawn]
     slots, sums = Side(Store(policy)), Side(averaging_store_of(policy))
     clock, offset = -(2**62), 0
-    for batch in cut(log, cuts):
+    for drawn in cut(data.draw(logs(policy.interval)), cuts):
+        batch = [
+            replace(one, offset=offset + nth // 2, row=3 - one.row) for nth, one in enumerate(drawn)
+        ]
         columns, after = columns_of(batch, clock)
         course = Course.of_tick(clock, offset)
         course = course.moved(np.array([clock, *columns.before[1:], after]), columns.offsets)
