@@ -13,6 +13,7 @@ shown       what meters show: power, or something that becomes it
 counters    registers, which become the power between them
 panes       when panes close: the theory, and all the rules
 fast_panes  the same by the wheel, one reading after the other
+averaged    panes of which averages alone are asked, by the wheel: sums, and no slots
 grain       what is folded: readings, or averages of parts
 pieces      which panes are pieces of which windows, and numbers as bytes
 last_readings    what fills the slots behind a pane

@@ -20,6 +20,7 @@ from meteragent.privacy.domain import ABSENT
 from meteragent.privacy.group import added_up, heard, without_gaps
 from meteragent.privacy.ledger import NEVER
 from meteragent.privacy.query import averages
+from meteragent.stream.averaged import averaging_store_of
 from meteragent.stream.closed import Closed
 from meteragent.stream.counters import Counters
 from meteragent.stream.fast_panes import store_of
@@ -66,7 +67,12 @@ class HomePanes:
         """rows[home]: that of the store, where homes show registers."""
         self._noted = np.empty(0, dtype=np.int64)
         """The homes whose last register is to be written down."""
-        self.store = store_of(self.policy, shown=self._counters)
+        counters = self._counters
+        self.store = (
+            store_of(self.policy, shown=counters)
+            if counters is not None
+            else averaging_store_of(self.policy)
+        )
         self.done = UNKNOWN
         """The first pane that is not summed."""
         self._group, self._rolls = policy, rolls
@@ -89,7 +95,7 @@ class HomePanes:
         """
         panes = closed.panes.without_empty()
         new = panes.panes >= self.done
-        levels = averages(panes.levels[new], self.policy.slots)[:, 0].astype(np.int64)
+        levels = averages(panes.levels[new], panes.levels.shape[1])[:, 0].astype(np.int64)
         columns = np.stack([homes[panes.rows[new]], panes.panes[new], levels], axis=1)
         self._waiting.append(columns)
         if len(closed.noted):
@@ -103,6 +109,8 @@ class HomePanes:
         Precondition: so has the store.
         """
         reached = self.reached(clock)
+        if reached <= self.done:
+            return
         waiting = np.concatenate([np.empty((0, 3), dtype=np.int64), *self._waiting])
         waiting = waiting[np.argsort(waiting[:, 1], kind="stable")]
         if self.done == UNKNOWN and len(self._noted):

@@ -39,6 +39,8 @@ class OpenSlots:
         self.opened = np.empty((0, self.panes), dtype=np.int64)
         """Twice the offset of a record, and one more where older ones are carried."""
         self.opened_clock = np.empty((0, self.panes), dtype=np.int64)
+        self._oldest = 0, NOT_OPEN
+        """Where the oldest of `opened` stood when somebody asked, and what it was."""
 
     def grow(self, rows: int) -> None:
         """Make room for so many rows."""
@@ -135,11 +137,17 @@ class OpenSlots:
         return int(np.count_nonzero(self.opened[rows] != NOT_OPEN))
 
     def oldest(self) -> tuple[int, int] | None:
-        """The oldest record that an open pane still needs, and the clock before it."""
+        """The oldest record that an open pane still needs, and the clock before it.
+
+        It stays that for as long as its pane is open: whatever opens others comes after it.
+        """
         if not self.opened.size:
             return None
-        at = int(self.opened.argmin())
-        offset = int(self.opened.flat[at])
+        at, offset = self._oldest
+        if offset >= CARRIED or self.opened.flat[at] != offset:
+            at = int(self.opened.argmin())
+            offset = int(self.opened.flat[at])
+            self._oldest = at, offset
         return None if offset >= CARRIED else (offset // 2, int(self.opened_clock.flat[at]))
 
     # What is carried.

@@ -124,7 +124,14 @@ class Pipeline:
             return True
         if self._presence_is_public:  # no more windows close than hold anything
             return False
+        latest = int(readings.timestamps.max()) + self._max_skew  # what ends later is rejected
+        if not self._closes_much(readings, max(latest, self._clock)):
+            return False
         clock = int(readings.ends[~readings.ahead(self._max_skew)].max(initial=self._clock))
+        return self._closes_much(readings, clock)
+
+    def _closes_much(self, readings: Readings, clock: int) -> bool:
+        """Whether too many windows may close, if the clock comes this far with these."""
         since, runs = int(readings.starts.min()), len(readings.starts)
         windows = sum(store.ahead(clock, since, runs) for store in self._stores())
         return windows > PANES_AT_ONCE

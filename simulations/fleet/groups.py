@@ -8,7 +8,9 @@ input takes of the processor for meters alone; for meters and groups, with each 
 both; and decoded once, as an agent does. Groups have 200 homes each; what is told of them is added
 up and released as well. Rounds of all ways take turns; the numbers are the least of each. Target:
 at most 15 % more than without groups. What it does not hold is the second fetch, which is of bytes
-alone.
+alone. However many meters there are, readings come for so long that windows of groups are over, and
+no more of them are held at a time than a stretch of the log, which all ways take in before the next
+is made.
 
 It also says how long after the record that closes a pane in the last partition the release of a
 meter is there, and that of a group, p99 over all panes. Target: three times a meter's.
@@ -19,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
+from itertools import islice
 
 import numpy as np
 
@@ -43,6 +46,10 @@ from simulations.fleet.traffic import Fleet, Trouble
 
 HOMES_EACH = 200
 MOST_MORE, MOST_TIMES = 0.15, 3.0
+READINGS = 5_400_000
+"""Of all meters together, where nobody says how many of each, and so many close a window."""
+STRETCH = 128
+"""Batches that a way takes in before it is another's turn."""
 
 
 def group_policy() -> GroupPolicy:
@@ -134,32 +141,59 @@ def measure(given: list[Fetched], way: Way) -> float:
     return time.process_time() - begun
 
 
-def main(arguments: list[str]) -> int:
-    """Print a row for each way."""
+def in_turn(fleet: Fleet, ways: dict[str, Way]) -> dict[str, float]:
+    """Seconds of the processor of each way, for the whole log."""
+    seconds = dict.fromkeys(ways, 0.0)
+    log = (packed(*batch) for batch in batches(fleet))
+    while stretch := [*islice(log, STRETCH)]:
+        for name, way in ways.items():
+            seconds[name] += measure(stretch, way)
+    return seconds
+
+
+def least_steps() -> int:
+    """So many readings of each meter close a window of groups, though the last may be missing."""
+    policy = group_policy()
+    return policy.due(WINDOW) // INTERVAL + 2
+
+
+def arguments_of(arguments: list[str]) -> argparse.Namespace:
+    """What is asked for; an error, if no window of groups would be over."""
     parser = argparse.ArgumentParser(prog="python -m simulations.fleet groups")
     parser.add_argument("--meters", type=int, default=20_000, help="of a partition")
-    parser.add_argument("--steps", type=int, default=270, help="readings of each")
+    parser.add_argument("--steps", type=int, help="readings of each; as many as it takes")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--check", action="store_true", help="end with 1 if a target is missed")
     given = parser.parse_args(arguments)
+    least = least_steps()
+    if given.steps is None:
+        given.steps = max(least, READINGS // given.meters)
+    if given.steps < least:
+        parser.error(f"--steps: no window of groups is over after {given.steps}: {least} at least")
+    return given
+
+
+def main(arguments: list[str]) -> int:
+    """Print a row for each way."""
+    given = arguments_of(arguments)
     fleet = Fleet(given.meters, given.steps, BEGIN, trouble=replace(Trouble(), bad=0))
-    prepared = [packed(*batch) for batch in batches(fleet)]
-    ways = {
+    hows = {
         "meters alone": {"groups": False, "once": True},
         "and groups, decoded twice": {"groups": True, "once": False},
         "and groups, decoded once": {"groups": True, "once": True},
     }
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    seconds = []
     for _ in range(given.rounds):
-        for name, how in ways.items():
-            way = Way(fleet, **how)
-            seconds[name].append(measure(prepared, way))
-    print(f"{'':<28}{'ns a reading':>13}{'times':>7}   {way.released:,} releases")
-    readings, least = given.meters * given.steps, {n: min(s) for n, s in seconds.items()}
+        ways = {name: Way(fleet, **how) for name, how in hows.items()}
+        seconds.append(in_turn(fleet, ways))
+    last = ways["and groups, decoded once"]
+    print(f"{'':<28}{'ns a reading':>13}{'times':>7}   {last.released:,} releases")
+    readings = given.meters * given.steps
+    least = {name: min(its[name] for its in seconds) for name in hows}
     alone = least["meters alone"]
     for name, took in least.items():
-        print(f"{name:<28}{took / readings * 1e9:>13.0f}{took / alone:>7.2f}")
-    late = [float(np.percentile(its, 99)) for its in (way.of_meters, way.of_groups)]
+        print(f"{name:<28}{took / readings * 1e9:>13.0f}{took / alone:>7.2f}", flush=True)
+    late = [float(np.percentile(its, 99)) for its in (last.of_meters, last.of_groups)]
     print(f"p99 from a batch to releases: {late[0]:.4f} s of meters, {late[1]:.4f} s of groups")
     more = least["and groups, decoded once"] / alone - 1
     return int(given.check and (more > MOST_MORE or late[1] > MOST_TIMES * late[0]))

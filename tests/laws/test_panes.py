@@ -1,6 +1,6 @@
 """The columnar panes do what one reading after the other does, whatever the batches."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from meteragent.privacy import native
 from meteragent.privacy.domain import ABSENT, Domain
 from meteragent.privacy.policy import Policy
+from meteragent.privacy.query import averages
+from meteragent.stream.averaged import averaging_store_of
 from meteragent.stream.closed import Closed, Tally
 from meteragent.stream.fast_panes import FastStore
 from meteragent.stream.order import Course
@@ -264,3 +266,61 @@ def keep_step(policy: Policy, batches: list[list[Sent]], data: st.DataObject) ->
                 twin.duplicate,
             )
             assert side.store.open_slots.oldest() == twin.oldest()
+
+
+@MANY
+@given(
+    policies(),
+    FINER,
+    st.lists(st.integers(0, 60), max_size=6),
+    st.sampled_from([timelines, rounds]),
+    st.data(),
+)
+def test_what_panes_add_up_to_is_what_their_slots_average_to(
+    policy: Policy,
+    resolution: str | None,
+    cuts: list[int],
+    logs: Callable[[int], st.SearchStrategy[list[Sent]]],
+    data: st.DataObject,
+) -> None:
+    """And all else that is told of a store: also where several records stand at one offset."""
+    policy = replace(policy, presence="private", domain=Domain(0, 100, 1, resolution))
+    slots, sums = Side(Store(policy)), Side(averaging_store_of(policy))
+    clock, offset = -(2**62), 0
+    for drawn in cut(data.draw(logs(policy.interval)), cuts):
+        batch = [
+            replace(one, offset=offset + nth // 2, row=3 - one.row) for nth, one in enumerate(drawn)
+        ]
+        columns, after = columns_of(batch, clock)
+        course = Course.of_tick(clock, offset)
+        course = course.moved(np.array([clock, *columns.before[1:], after]), columns.offsets)
+        clock, offset = after, batch[-1].offset + 1
+        expected = [*taken(slots, columns, course, clock)]
+        assert sorted(taken(sums, columns, course, clock)) == sorted(expected)
+        if data.draw(st.integers(0, 3)) == 0:
+            clock += data.draw(st.integers(0, 200)) * SECOND
+            course = Course.of_tick(clock, offset)
+            assert [side.store.due(clock) for side in (slots, sums)] in ([True] * 2, [False] * 2)
+            expected = [*averaged(come_to(slots.store, clock, course))]
+            assert sorted(averaged(come_to(sums.store, clock, course))) == sorted(expected)
+        assert sums.tally == slots.tally
+        assert sums.store.open_slots.oldest() == slots.store.open_slots.oldest()
+        open_panes = [side.store.open_slots.open_panes() for side in (slots, sums)]
+        assert min(open_panes) > 0 or max(open_panes) == 0
+        assert (sums.store.next == slots.store.next).all()
+
+
+def taken(side: Side, records: Records, course: Course, clock: int) -> Iterator[tuple[int, ...]]:
+    """The average of each pane that a batch closes."""
+    side.store.grow(4)
+    chunks = side.store.add(records, course, side.tally), come_to(side.store, clock, course)
+    for some in chunks:
+        yield from averaged(some)
+
+
+def averaged(chunks: Iterable[Closed]) -> Iterator[tuple[int, ...]]:
+    """The row, the pane, and the level of the average of each pane that holds anything."""
+    for chunk in chunks:
+        panes = chunk.panes.without_empty()
+        levels = averages(panes.levels, panes.levels.shape[1])[:, 0]
+        yield from zip(panes.rows.tolist(), panes.panes.tolist(), levels.tolist(), strict=True)

@@ -73,6 +73,23 @@ def test_trouble_comes_as_often_as_it_is_asked_for() -> None:
     assert len(late) == pytest.approx(1_980, rel=0.2)
 
 
+def test_groups_are_measured_until_one_of_their_windows_is_over(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert fleet.main(["groups", "--meters", "400", "--steps", "125", "--rounds", "1"]) == 0
+    head, *_, late = capsys.readouterr().out.splitlines()
+    assert "402 releases" in head
+    assert "s of groups" in late
+
+
+def test_readings_that_close_no_window_of_groups_are_too_few(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        fleet.main(["groups", "--meters", "1000000", "--steps", "97"])
+    assert "no window of groups is over after 97: 125 at least" in capsys.readouterr().err
+
+
 def drained(rate: float) -> Drained:
     return Drained(rate, 1.0, 1.0, 0.0, 0.0, 0)
 

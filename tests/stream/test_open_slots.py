@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from meteragent.privacy.domain import Domain
+from meteragent.stream.averaged import OpenSums
 from meteragent.stream.open_slots import CARRIED, NOT_OPEN, OpenSlots
 from tests.given import MINUTE, policy
 
@@ -24,3 +26,13 @@ def test_who_needs_older_records_is_told_the_oldest_first(
     slots.grow(2)
     slots.opened[:, :2] = opened
     assert slots.opened_before(before).tolist() == rows
+
+
+def test_what_panes_add_up_to_takes_a_fifth_of_what_their_slots_do() -> None:
+    """Of a home that is read every ten seconds; and nothing of it is ever carried."""
+    home = policy(
+        domain=Domain(0, 24_000, 10), size=15 * MINUTE, idle=5 * MINUTE, presence="private"
+    )
+    slots, sums = OpenSlots(home), OpenSums(home)
+    assert sums.bytes_per_row * 5 < slots.bytes_per_row
+    assert sums.opened_before(10**9).tolist() == []

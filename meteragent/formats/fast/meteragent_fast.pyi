@@ -56,3 +56,16 @@ def add(
     into: _Levels,
     shape: tuple[tuple[int, int, int, int, int, int], bool],
 ) -> tuple[tuple[int, int, int], _Integers, tuple[_Integers, _Integers, _Levels], _Integers]: ...
+def add_up(
+    columns: Sequence[_Integers],
+    values: _Levels,
+    state: tuple[_Integers, _Integers, _Integers],
+    since: int,
+    shape: tuple[int, int, int, int, int],
+) -> tuple[tuple[int, int, int], int, list[_Integers]]: ...
+def close_sums(
+    state: tuple[_Integers, _Integers, _Integers],
+    since: int,
+    until: int,
+    shape: tuple[int, int, int, int, int],
+) -> list[_Integers]: ...

@@ -15,10 +15,12 @@
 //! - `quantity`: energy to power
 //! - `admit`: whose records are, and how the clock goes on with them
 //! - `slots`: readings into the slots of open panes
-//! - `python`, `python_form`, `python_slots`: the border
+//! - `averaged`: readings into what open panes add up to, where nothing else is asked of them
+//! - `python`, `python_form`, `python_slots`, `python_averaged`: the border
 #![forbid(unsafe_code)]
 
 pub mod admit;
+pub mod averaged;
 pub mod avro;
 pub mod batch;
 pub mod cells;
@@ -29,6 +31,8 @@ pub mod mapped;
 pub mod moment;
 #[cfg(feature = "python")]
 mod python;
+#[cfg(feature = "python")]
+mod python_averaged;
 #[cfg(feature = "python")]
 mod python_form;
 #[cfg(feature = "python")]

@@ -77,16 +77,7 @@ pub fn add<'py>(
     into: &Array<'py>,
     shape: ([i64; 6], bool),
 ) -> PyResult<Found<'py>> {
-    let [rows, offsets, before, starts, intervals, counts, firsts] = &columns;
-    let records = Records {
-        rows: rows.as_slice()?,
-        offsets: offsets.as_slice()?,
-        before: before.as_slice()?,
-        starts: starts.as_slice()?,
-        intervals: intervals.as_slice()?,
-        counts: counts.as_slice()?,
-        firsts: firsts.as_slice()?,
-    };
+    let records = records_of(&columns)?;
     if let Ok(into) = into.extract() {
         add_to::<i8>(py, &records, values, &mut state, into, shape)
     } else if let Ok(into) = into.extract() {
@@ -137,6 +128,20 @@ fn add_to<'py, T: Level + Element>(
     ))
 }
 
+/// Records by their columns.
+pub fn records_of<'a>(columns: &'a [PyReadonlyArray1<'_, i64>; 7]) -> PyResult<Records<'a>> {
+    let [rows, offsets, before, starts, intervals, counts, firsts] = columns;
+    Ok(Records {
+        rows: rows.as_slice()?,
+        offsets: offsets.as_slice()?,
+        before: before.as_slice()?,
+        starts: starts.as_slice()?,
+        intervals: intervals.as_slice()?,
+        counts: counts.as_slice()?,
+        firsts: firsts.as_slice()?,
+    })
+}
+
 /// Whose records are, and the clock before each and after all; nothing if some are out of the ordinary.
 #[pyfunction]
 pub fn admit<'py>(
@@ -163,6 +168,7 @@ pub fn array<T: Element>(py: Python<'_>, column: Vec<T>) -> Array<'_> {
     PyArray1::from_vec(py, column).into_any()
 }
 
-fn crooked() -> PyErr {
+/// Columns are not as they have to be.
+pub fn crooked() -> PyErr {
     PyValueError::new_err("arrays do not fit each other")
 }

@@ -3,6 +3,10 @@
 //! One reading after the other. What is left to the twin is left from a meter's first such record on:
 //! those of meters that are new, and where presence is private those that close anything.
 
+use std::hint::black_box;
+
+/// How many records are looked at together, before they are taken in one after the other.
+pub(crate) const LOOK_AHEAD: usize = 32;
 /// The level of a slot that holds no reading.
 pub const ABSENT: i32 = -1;
 /// `next` of a meter that was never heard of.
@@ -197,18 +201,18 @@ impl Shape {
 }
 
 /// One record.
-struct One {
-    row: usize,
-    offset: i64,
-    before: i64,
-    start: i64,
-    interval: i64,
-    count: i64,
-    first: usize,
+pub(crate) struct One {
+    pub row: usize,
+    pub offset: i64,
+    pub before: i64,
+    pub start: i64,
+    pub interval: i64,
+    pub count: i64,
+    pub first: usize,
 }
 
 impl Records<'_> {
-    fn one(&self, nth: usize) -> One {
+    pub(crate) fn one(&self, nth: usize) -> One {
         One {
             row: self.rows[nth] as usize,
             offset: self.offsets[nth],
@@ -220,7 +224,7 @@ impl Records<'_> {
         }
     }
 
-    fn fit(&self) -> bool {
+    pub(crate) fn fit(&self) -> bool {
         let others = [
             self.offsets,
             self.before,
@@ -242,6 +246,9 @@ impl<T: Level> Slots<'_, T> {
         let mut came = Came::default();
         let mut origin = shape.origin(0);
         for nth in 0..records.rows.len() {
+            if nth % LOOK_AHEAD == 0 {
+                black_box(self.looked_at(records, nth, shape, &origin));
+            }
             let one = records.one(nth);
             let begin = self.next[one.row];
             if begin != UNKNOWN && !self.waits[one.row] {
@@ -265,6 +272,22 @@ impl<T: Level> Slots<'_, T> {
             self.waits[records.rows[*nth as usize] as usize] = false;
         }
         Some(came)
+    }
+
+    /// Ask memory for what the next records need: for that of all of them at once, where each would
+    /// else be waited for by itself. What is found says nothing.
+    fn looked_at(&self, records: &Records<'_>, from: usize, shape: &Shape, origin: &Origin) -> i64 {
+        let (length, panes) = (shape.length as usize, shape.panes as usize);
+        let until = (from + LOOK_AHEAD).min(records.rows.len());
+        (from..until).fold(0, |seen, nth| {
+            let row = records.rows[nth] as usize;
+            let into = (records.starts[nth] - origin.start).max(0) as u64;
+            let slot = origin.turn + quotient(into, shape.interval as u64) as usize;
+            let slot = if slot < length { slot } else { slot - length }; // about there, at least
+            let level = self.levels.get(row * length + slot);
+            let empty = level.is_some_and(|level| *level == T::NONE);
+            seen ^ self.next[row] ^ self.opened[row * panes + origin.place] ^ i64::from(empty)
+        })
     }
 
     /// Whether a record is in time, and closes nothing of its meter.
@@ -376,7 +399,7 @@ impl<T: Level> Slots<'_, T> {
 }
 
 /// How many readings of a record come before a time.
-fn readings_before(one: &One, time: i64) -> i64 {
+pub(crate) fn readings_before(one: &One, time: i64) -> i64 {
     let ahead = time - one.start;
     if ahead <= 0 {
         0
@@ -386,7 +409,7 @@ fn readings_before(one: &One, time: i64) -> i64 {
 }
 
 /// Leave the first readings of a record out.
-fn skip<T>(one: &mut One, its: &mut &[T], count: i64) {
+pub(crate) fn skip<T>(one: &mut One, its: &mut &[T], count: i64) {
     one.start += one.interval * count;
     one.count -= count;
     *its = &its[count as usize..];
