@@ -3,7 +3,7 @@
 Presence of homes is private: their panes close by the partition's clock alone, those of all homes
 together. So nothing is to be known of a reading but whether it is late by the clock before it, and
 whether it is the first of its slot: a pane is the sum of its levels, and a bit for each slot. That
-is a tenth of what slots themselves take, and beside a meter's own store what memory has to be asked
+is a fifth of what slots themselves take, and beside a meter's own store what memory has to be asked
 for is most of the time. Where there is no wheel, `panes` does it.
 """
 

@@ -234,7 +234,10 @@ fn meteragent_fast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(crate::python_slots::add, module)?)?;
     module.add_function(wrap_pyfunction!(crate::python_slots::admit, module)?)?;
     module.add_function(wrap_pyfunction!(crate::python_averaged::add_up, module)?)?;
-    module.add_function(wrap_pyfunction!(crate::python_averaged::close_sums, module)?)?;
+    module.add_function(wrap_pyfunction!(
+        crate::python_averaged::close_sums,
+        module
+    )?)?;
     module.add_function(wrap_pyfunction!(watts, module)?)?;
     module.add_function(wrap_pyfunction!(checksum, module)?)
 }
