@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 # Nobody's build may depend on luck: by default the same examples are drawn every time.
 # Nor may it depend on how busy a machine is.
-_patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("ci", derandomize=True, database=None, max_examples=100, **_patient)
-settings.register_profile("slow", max_examples=2000, print_blob=True, **_patient)
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
+settings.register_profile("ci", derandomize=True, database=None, max_examples=100)
+settings.register_profile("slow", max_examples=2000, print_blob=True)
 
 
 NOT_FOLLOWED = {
