@@ -17,18 +17,20 @@ from multiprocessing import get_context
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.errors import KafkaError
 
 from simulations.fleet.traffic import Fleet, portions
 
 BATCH_BYTES = 512 * 1024
 AT_ONCE = 20_000
 LOOK_SECONDS = 1.0
+LED_SECONDS, AGAIN_SECONDS = 30.0, 0.1
 
 Records = Iterable[tuple[bytes, bytes, int]]
 
 
 async def make_topic(bootstrap: str, topic: str, partitions: int, **configs: str) -> None:
-    """Make a topic; `cleanup_policy="compact"` etc."""
+    """Make a topic; `cleanup_policy="compact"` etc. Its partitions are led when it is there."""
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()
     try:
@@ -38,6 +40,20 @@ async def make_topic(bootstrap: str, topic: str, partitions: int, **configs: str
         await admin.close()
     if any(error[1] for error in answer.topic_errors):
         raise SystemExit(f"topic {topic} cannot be made: {answer.topic_errors}")
+    async with asyncio.timeout(LED_SECONDS):
+        await _led(bootstrap, [TopicPartition(topic, number) for number in range(partitions)])
+
+
+async def _led(bootstrap: str, partitions: list[TopicPartition]) -> None:
+    """Wait until brokers answer for all of them, which a busy machine takes a while for."""
+    async with AIOKafkaConsumer(bootstrap_servers=bootstrap) as asking:
+        while True:
+            try:
+                await asking.end_offsets(partitions)
+            except KafkaError:
+                await asyncio.sleep(AGAIN_SECONDS)
+            else:
+                return
 
 
 async def fill(
