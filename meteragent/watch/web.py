@@ -133,7 +133,9 @@ class _Server:
             return
         self._connections.add(task)
         try:
-            with suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
+            # Whom we hang up on is cancelled; were the task to end so, asyncio would complain.
+            ends = (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.CancelledError)
+            with suppress(*ends):
                 await self._converse(reader, writer)
         finally:
             self._connections.discard(task)

@@ -273,7 +273,7 @@ def test_a_host_that_is_none_is_named() -> None:
         served(get, host="host.invalid")
 
 
-def test_who_still_waits_is_let_go_at_the_end() -> None:
+def test_who_still_waits_is_let_go_at_the_end(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> bytes:
         async with serving(Http(port=0), PAGES) as address:
             reader, writer = await connect(address)
@@ -284,3 +284,4 @@ def test_who_still_waits_is_let_go_at_the_end() -> None:
         return rest
 
     assert asyncio.run(run()) == b""
+    assert caplog.records == []
