@@ -2,7 +2,9 @@
 
 Who reads is never held up: a partition that lacks a schema reads on from the same record once it is
 there. Until then it is not well, and says so. Where records of unknown schemas are rejected, an id
-counts as unknown for a while, and then the registry is asked again.
+counts as unknown for a while, and then the registry is asked again. What a batch needs is neither
+forgotten nor asked for again before that batch is taken, however long the others of it took: else
+a slow registry, or a small cache, could have a partition ask in circles.
 """
 
 import asyncio
@@ -59,9 +61,14 @@ class Schemas:
         self._kept: dict[int, None] = {}
         """From those that were needed longest ago to the newest."""
         self._one_by_one = asyncio.Lock()
+        self._needed: dict[int, frozenset[int]] = {}
+        """By partition: what the batch needs that it is to take next."""
+        self._expired: set[int] = set()
+        """Ids that have been unknown for long enough, and are needed."""
 
     async def learn(self, partition: int, lacking: SchemasLacking) -> None:
-        """Return when all of them are known, or are known to be rejected."""
+        """Return when all of them are known, or are known to be rejected; until `taken`."""
+        self._needed[partition] = lacking.numbers
         for number in sorted(lacking.numbers):
             self._kept.pop(number, None)
             self._kept[number] = None
@@ -79,10 +86,21 @@ class Schemas:
                 seconds = back_off(FIRST_RETRY_SECONDS, failures)
                 self._tell(SchemasAwaited(error, seconds, partition))
                 await asyncio.sleep(seconds)
-        for oldest in [*self._kept][: max(0, len(self._kept) - self._registry.cache)]:
-            if oldest not in lacking.numbers:
-                del self._kept[oldest]
-                self._decoder.forget(oldest)
+        self._let_go()
+
+    def taken(self, partition: int) -> None:
+        """What this partition lacked schemas for was taken, or is left to somebody else."""
+        if self._needed.pop(partition, None):
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Forget what is beyond the cache, and what is to be asked for again, but is not needed."""
+        needed = frozenset[int]().union(*self._needed.values())
+        beyond = [*self._kept][: max(0, len(self._kept) - self._registry.cache)]
+        for number in {*beyond, *self._expired} - needed:
+            self._kept.pop(number, None)
+            self._expired.discard(number)
+            self._decoder.forget(number)
 
     async def _learned(self, number: int) -> Exception | None:
         """Ask for one, and answer why it is not had."""
@@ -101,7 +119,11 @@ class Schemas:
     def _reject(self, number: int) -> None:
         self._decoder.learn(number, None)
         loop = asyncio.get_running_loop()
-        loop.call_later(UNKNOWN_SECONDS, self._decoder.forget, number)
+        loop.call_later(UNKNOWN_SECONDS, self._expire, number)
+
+    def _expire(self, number: int) -> None:
+        self._expired.add(number)
+        self._let_go()
 
 
 class UnknownSchema(Exception):
@@ -115,6 +137,7 @@ class Wanted:
         self._now = clock
         self._task: asyncio.Task[None] | None = None
         self._since = 0.0
+        self._taken: Callable[[], None] = _nothing
 
     @property
     def waits(self) -> bool:
@@ -131,17 +154,35 @@ class Wanted:
         """Whether that is longer than a registry takes that is well."""
         return self.seconds > PATIENCE_SECONDS
 
-    def begin(self, learning: Work, failed: Callable[[Exception], None]) -> None:
-        """Wait until this is done, or has failed in a way that nobody reckons with."""
-        self.end()
-        self._since = self._now()
+    def begin(
+        self, learning: Work, failed: Callable[[Exception], None], taken: Callable[[], None]
+    ) -> None:
+        """Wait until this is done, or has failed in a way that nobody reckons with.
+
+        `taken` is called once what lacked it was taken, or is so no more.
+        """
+        self._wait_no_longer()
+        self._since, self._taken = self._now(), taken
         self._task = asyncio.create_task(_told(learning, failed), name="schemas")
 
+    def met(self) -> None:
+        """What was lacking lacks no more."""
+        taken, self._taken = self._taken, _nothing
+        taken()
+
     def end(self) -> None:
-        """Wait no longer."""
+        """Wait no longer, and take nothing."""
+        self._wait_no_longer()
+        self.met()
+
+    def _wait_no_longer(self) -> None:
         if self._task is not None:
             self._task.cancel()
             self._task = None
+
+
+def _nothing() -> None:
+    """There is nothing to be done."""
 
 
 async def _told(learning: Work, failed: Callable[[Exception], None]) -> None:

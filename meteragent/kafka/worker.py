@@ -43,8 +43,7 @@ class Worker:
         self._kafka = shared.config.kafka
         self.source = TopicPartition(self._kafka.input, partition)
         self.partition = partition
-        self.life = Life()
-        self.left = asyncio.Event()
+        self.life, self.left = Life(), asyncio.Event()
         self.failures, self._sound = 0, True
         self.sent_at = self._now()
         """When the last transaction was begun, or found to have nothing in it."""
@@ -203,6 +202,7 @@ class Worker:
         elif self.on(Event.RECORDS):
             try:
                 await intake.take(fetched)
+                self.wanted.met()
             except SchemasLacking as lacking:
                 self._lack(intake, lacking)
             except Exception as error:  # noqa: BLE001 - one partition's trouble is its own
@@ -215,7 +215,8 @@ class Worker:
             self._go_on()
             self._hold_back()
             learning = partial(self._shared.schemas.learn, self.partition, lacking)
-            self.wanted.begin(learning, self.fail)
+            taken = partial(self._shared.schemas.taken, self.partition)
+            self.wanted.begin(learning, self.fail, taken)
 
     def pass_time(self, now: int) -> None:
         """Every record up to now has been fed: the brokers' clock may close windows."""

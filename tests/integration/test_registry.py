@@ -51,7 +51,7 @@ from tests.registry.real import apicurio
 from tests.registry.server import GLOBAL, Registry, registry
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from meteragent.config import Config
     from tests.integration.street import Street
@@ -526,7 +526,7 @@ class UnderLoad:
             if left:
                 await asyncio.sleep(self.rng.uniform(0.5, 2.0))
             else:
-                await until(partial(_has_read_all, agent))
+                await until(partial(_has_taken_all, agent, Counter(at for _, at in self.messages)))
             agent.stop()
             await running
         disturbing.cancel()
@@ -538,9 +538,11 @@ def _never() -> bool:
     return False
 
 
-def _has_read_all(agent: Agent) -> bool:
-    lags = agent.lags()
-    return agent.ready and bool(lags) and not any(lags.values())
+def _has_taken_all(agent: Agent, counts: Mapping[int, int]) -> bool:
+    """What was read may still wait to be decoded, or for its schemas."""
+    workers = agent.group.workers.values() if agent.group else ()
+    taken = {w.partition: w.intake.next for w in workers if w.intake is not None}
+    return agent.ready and all(taken.get(at, 0) >= count for at, count in counts.items())
 
 
 def under_load(

@@ -256,10 +256,29 @@ def test_a_cache_keeps_the_last_ones_and_all_that_a_batch_needs(server: Registry
         kept = []
         for numbers in ((1,), (2,), (1, 3), (4, 5, 6), (1,)):
             await known.learn(0, lacking(*numbers))
+            assert all(map(decoder.knows, numbers))
+            known.taken(0)
             kept.append({at for at in range(1, 7) if decoder.knows(at)})
         return kept
 
-    assert run(scenario()) == [{1}, {1, 2}, {1, 3}, {4, 5, 6}, {6, 1}]
+    assert run(scenario()) == [{1}, {1, 2}, {1, 3}, {5, 6}, {6, 1}]
+
+
+def test_what_a_batch_needs_is_not_forgotten_for_the_sake_of_another(server: Registry) -> None:
+    for at in range(4):
+        server.store.register("a", {"schema": f'{{"title":"{at}"}}', "schemaType": "JSON"})
+    known, decoder, _ = learning(server, cache=1)
+
+    async def scenario() -> None:
+        await known.learn(0, lacking(1, 2))
+        await known.learn(1, lacking(3, 4))
+        assert all(map(decoder.knows, (1, 2, 3, 4)))
+        known.taken(0)
+        assert [at for at in (1, 2, 3, 4) if decoder.knows(at)] == [3, 4]
+        known.taken(1)
+        assert [at for at in (1, 2, 3, 4) if decoder.knows(at)] == [4]
+
+    run(scenario())
 
 
 def test_who_waits_tries_again_until_it_is_there(
@@ -272,7 +291,7 @@ def test_who_waits_tries_again_until_it_is_there(
 
     async def scenario() -> None:
         assert wanted.seconds == 0.0
-        wanted.begin(partial(known.learn, 3, lacking(1)), told_of_failure)
+        wanted.begin(partial(known.learn, 3, lacking(1)), told_of_failure, partial(known.taken, 3))
         for _ in range(200):
             await asyncio.sleep(0.01)
             if len(told) > 2:
@@ -318,7 +337,30 @@ def test_who_does_not_wait_rejects_for_a_while(
         assert len(told) == 1 + schemas.TRIES
         await asyncio.sleep(0.1)
         assert not decoder.knows(1)
+        assert decoder.knows(2)  # its batch was not taken yet
+        known.taken(0)
         assert not decoder.knows(2)
+
+    run(scenario())
+
+
+def test_a_batch_is_rejected_however_long_its_schemas_are_asked_for(
+    server: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of them was unknown for long enough before the last one is."""
+    monkeypatch.setattr(schemas, "FIRST_RETRY_SECONDS", 0.02)
+    monkeypatch.setattr(schemas, "UNKNOWN_SECONDS", 0.01)
+    known, decoder, told = learning(server, unknown="reject")
+    server.kill()
+
+    async def scenario() -> None:
+        await known.learn(0, lacking(*range(1, 5)))
+        assert all(map(decoder.knows, range(1, 5)))
+        assert len(told) == 4 * schemas.TRIES
+        await asyncio.sleep(0.05)
+        assert all(map(decoder.knows, range(1, 5)))
+        known.taken(0)
+        assert not any(map(decoder.knows, range(1, 5)))
 
     run(scenario())
 
@@ -332,7 +374,7 @@ def test_a_failure_that_nobody_reckons_with_is_told() -> None:
         raise LookupError
 
     async def scenario() -> None:
-        wanted.begin(broken, found.append)
+        wanted.begin(broken, found.append, found.clear)
         for _ in range(10):
             await asyncio.sleep(0)
         assert not wanted.waits
@@ -348,7 +390,7 @@ def test_who_is_told_at_once_to_wait_no_longer_leaves_nothing_behind(server: Reg
     failures: list[Exception] = []
 
     async def scenario() -> None:
-        wanted.begin(partial(known.learn, 3, lacking(1)), failures.append)
+        wanted.begin(partial(known.learn, 3, lacking(1)), failures.append, partial(known.taken, 3))
         wanted.end()
         await asyncio.sleep(0)
 
