@@ -269,7 +269,7 @@ def test_from_one_partition_it_must_be_said_how_senders_choose(
         async with grown(fleet, 3):
             code, said = await fleet.command("ledger", "migrate")
             assert code == Exit.CONFIGURATION
-            assert "kafka.partitioner: is not set, and one partition does not tell" in said
+            assert "kafka.partitioner: is not set, and one partition does not show" in said
             fleet.kafka = 'partitioner = "murmur2"'
             fleet.write()
             assert (await fleet.command("ledger", "migrate"))[0] == 0
