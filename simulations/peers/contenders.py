@@ -126,7 +126,7 @@ PEERS = (
         "transactions every 500 ms, 1 thread, ParallelGC, JSON scanned by hand, linger 100 ms",
         (),
         _java("-XX:+UseParallelGC", main="Plain"),
-        1.3,
+        1,
         keeps="nothing: open windows are lost",
     ),
     Peer(
