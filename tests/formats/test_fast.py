@@ -211,6 +211,16 @@ def test_gzip_that_reaches_before_its_beginning_is_read_by_the_wheel_alone() -> 
     assert verdict(Form(Decoder(), lambda _: None), bytes(raw)) == "by the wheel alone"
 
 
+def test_an_empty_block_of_zstd_is_nothing_or_corrupt_as_the_library_is_asked() -> None:
+    """Found by the fuzz program, with seed 202."""
+    raw = bytes.fromhex(
+        "000000000000018b0000006bffffffff02f3d95f6c0004000000000000005d33f9651b0000005d33f9651b"
+        "ffffffffffffffff0000000000000000000128b52ffd202b0400000000005901005400000001480000000007"
+        "066d2d3180e096c4d266c0a90704000000000000f83f00000000000000400000"
+    )
+    assert verdict(Form(Decoder(), lambda _: None), raw) == "by the wheel alone"
+
+
 def test_broken_batches_are_read_as_the_twin_reads_them_or_not_at_all() -> None:
     assert min(survives(6, BROKEN)) > BROKEN / 20
 
