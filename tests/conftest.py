@@ -33,11 +33,7 @@ NOT_FOLLOWED = {
 }
 """Folders whose tests are not followed line by line: it would make schedules two and a half times
 as slow, and cover nothing more that is asked for."""
-LONG_LAWS = {
-    *("test_accounts", "test_both_ways", "test_calendar_pipeline", "test_carried"),
-    *("test_several_runs", "test_shares", "test_small_calendars", "test_small_hours"),
-    *("test_small_resolutions", "test_whole_records"),
-}
+LONG_LAWS = {"test_small_hours", "test_small_resolutions", "test_whole_records"}
 """Nor are these laws: others go through the same lines."""
 
 WAITING = {"browser", "dashboards", "deploy", "docs", "gateway", "integration"}
