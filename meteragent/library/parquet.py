@@ -81,10 +81,11 @@ def protect_parquet(
 def frames_in(path: str | Path, where: Where) -> Iterator["nw.DataFrame[Any]"]:
     """The columns of a file that say what is asked. FileRefused: it cannot be read, or not on."""
     try:
-        with pq.ParquetFile(path, read_dictionary=[where.meter]) as file:  # ids come as numbers
-            where.refuse_missing(file.schema_arrow.names)
-            names = [*where.names.values()]
-            for batch in file.iter_batches(AT_ONCE, columns=names):
+        where.refuse_missing(pq.read_schema(path).names)
+        names = where.names
+        ids = [names["meter"]] if "meter" in names else []  # they come as numbers
+        with pq.ParquetFile(path, read_dictionary=ids) as file:
+            for batch in file.iter_batches(AT_ONCE, columns=[*names.values()]):
                 yield nw.from_native(pa.Table.from_batches([batch]), eager_only=True)
     except (pa.ArrowException, OSError) as error:
         problem = f"cannot be read as Parquet ({type(error).__name__})"

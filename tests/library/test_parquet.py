@@ -49,6 +49,19 @@ def test_ids_that_are_too_many_to_be_kept_are_looked_up_anew(
     assert through_a_file(frame(DAY), tmp_path).equals(protected(DAY, PLAN, key=start.KEY))
 
 
+def test_a_file_of_one_home_needs_no_column_of_ids_and_one_that_lacks_is_named(
+    tmp_path: Path,
+) -> None:
+    mine = [row for row in DAY if row.meter == "home-a"]
+    frame(mine).drop("home").write_parquet(tmp_path / "in.parquet")
+    files = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    how = {"key": start.KEY, "ledger": None, **PLACES}
+    with pytest.raises(InvalidSetting, match=r"^meter: there is no column 'home'"):
+        ma.protect_parquet(*files, PLAN, **how)
+    ma.protect_parquet(*files, PLAN, **how, meter_id="home-a")
+    assert pl.read_parquet(files[1]).equals(protected(mine, PLAN, key=start.KEY))
+
+
 @pytest.mark.parametrize(
     "written", [pl.String, pl.Categorical, pl.Int64], ids=["text", "category", "number"]
 )
