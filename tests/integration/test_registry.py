@@ -516,7 +516,11 @@ class UnderLoad:
             await until(grown(lambda: len(asked), or_else=_never), EVER)
 
     async def play(self, *, agents: int) -> None:
-        """Until all was taken in; by several agents, one after the other."""
+        """Until all was taken in and decided; by several agents, one after the other.
+
+        Decided, because what one rejects another takes in, if it reads it again for a window that
+        is still open and the registry tells it more: as the option says.
+        """
         config = self.where.config
         await put(config, self.messages)
         disturbing = asyncio.create_task(self.disturb())
@@ -526,7 +530,8 @@ class UnderLoad:
             if left:
                 await asyncio.sleep(self.rng.uniform(0.5, 2.0))
             else:
-                await until(partial(_has_taken_all, agent, Counter(at for _, at in self.messages)))
+                counts = Counter(at for _, at in self.messages)
+                await until(partial(_has_decided_all, agent, counts))
             agent.stop()
             await running
         disturbing.cancel()
@@ -538,11 +543,13 @@ def _never() -> bool:
     return False
 
 
-def _has_taken_all(agent: Agent, counts: Mapping[int, int]) -> bool:
-    """What was read may still wait to be decoded, or for its schemas."""
+def _has_decided_all(agent: Agent, counts: Mapping[int, int]) -> bool:
+    """What was read may wait to be decoded, or for its schemas, or be needed for open windows."""
     workers = agent.group.workers.values() if agent.group else ()
-    taken = {w.partition: w.intake.next for w in workers if w.intake is not None}
-    return agent.ready and all(taken.get(at, 0) >= count for at, count in counts.items())
+    intakes = {w.partition: w.intake for w in workers if w.intake is not None}
+    quiet = all(not intake.busy and not intake.waiting for intake in intakes.values())
+    past = {at: intake.pipeline.position().offset for at, intake in intakes.items()}
+    return agent.ready and quiet and all(past.get(at, 0) >= count for at, count in counts.items())
 
 
 def under_load(
