@@ -19,7 +19,7 @@ import pytest
 import meteragent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 PACKAGE = Path(meteragent.__file__).parent
 PURE = ("privacy", "stream", "formats", "explain")
@@ -49,6 +49,7 @@ def parsed(source: str) -> ast.Module:
         gc.enable()
 
 
+@cache
 def sources() -> dict[str, str]:
     """Every module of the package by its dotted name."""
     found = {}
@@ -59,22 +60,24 @@ def sources() -> dict[str, str]:
     return found
 
 
-def imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
+@cache
+def imported(source: str) -> tuple[tuple[str, str], ...]:
     """Pairs of a name that the module binds and the dotted name that it stands for."""
-    for node in ast.walk(tree):
+    pairs: list[tuple[str, str]] = []
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield alias.asname or alias.name.partition(".")[0], alias.name
+            pairs += [(a.asname or a.name.partition(".")[0], a.name) for a in node.names]
         elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+            pairs += [(a.asname or a.name, f"{node.module}.{a.name}") for a in node.names]
+    return tuple(pairs)
 
 
-def reached(tree: ast.AST) -> set[str]:
+@cache
+def reached(source: str) -> frozenset[str]:
     """Dotted names that are imported, or reached by attributes of what is imported."""
-    bound = dict(imported(tree))
+    bound = dict(imported(source))
     names = set(bound.values())
-    for node in ast.walk(tree):
+    for node in ast.walk(parsed(source)):
         attributes: list[str] = []
         while isinstance(node, ast.Attribute):
             attributes.insert(0, node.attr)
@@ -84,7 +87,14 @@ def reached(tree: ast.AST) -> set[str]:
             root = bound[node.id]
             root = node.id if root.startswith(f"{node.id}.") else root
             names.add(".".join((root, *attributes)))
-    return names
+    return frozenset(names)
+
+
+@cache
+def called(source: str) -> frozenset[str]:
+    """Plain names that are called."""
+    calls = (node.func for node in ast.walk(parsed(source)) if isinstance(node, ast.Call))
+    return frozenset(func.id for func in calls if isinstance(func, ast.Name))
 
 
 def within(name: str, packages: tuple[str, ...]) -> bool:
@@ -93,7 +103,7 @@ def within(name: str, packages: tuple[str, ...]) -> bool:
 
 def own_imports(module: str, modules: Mapping[str, str]) -> set[str]:
     """Which modules of the package this one imports."""
-    names = {name for _, name in imported(parsed(modules[module]))}
+    names = {name for _, name in imported(modules[module])}
     return {
         next(known for known in (name, name.rpartition(".")[0], "meteragent") if known in modules)
         for name in names
@@ -106,12 +116,9 @@ def impurities(module: str, modules: Mapping[str, str]) -> list[str]:
     found, seen, waiting = [], {module}, [module]
     while waiting:
         one = waiting.pop()
-        tree = parsed(modules[one])
-        names = reached(tree) - PURE_PARTS
+        names = reached(modules[one]) - PURE_PARTS
         found += [f"{one}: {name}" for name in sorted(names) if within(name, IMPURE)]
-        called = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-        names = {func.id for func in called if isinstance(func, ast.Name)}
-        found += [f"{one}: {name}()" for name in sorted(names & IMPURE_CALLS)]
+        found += [f"{one}: {name}()" for name in sorted(called(modules[one]) & IMPURE_CALLS)]
         fresh = own_imports(one, modules) - seen
         seen |= fresh
         waiting += fresh

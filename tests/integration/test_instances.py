@@ -52,14 +52,20 @@ def rewritten(fleet: Tight, before: str, after: str) -> None:
     fleet.file.write_text(text.replace(before, after, 1))
 
 
-async def generations(fleet: Tight) -> set[int]:
-    """Of all partitions."""
-    found = set()
+async def generations(fleet: Tight) -> set[int | None]:
+    """Of all partitions; None of those that belong to nobody yet."""
+    found: set[int | None] = set()
     for partition in range(fleet.partitions):
         owner = owner_of(await restore.accounts(Clients(fleet.config.kafka), partition))
-        assert owner is not None
-        found.add(owner.generation.number)
+        found.add(owner.generation.number if owner else None)
     return found
+
+
+async def belong_to(fleet: Tight, generation: int) -> None:
+    """Wait until all partitions do: positions without releases are committed now and then."""
+    async with asyncio.timeout(60):
+        while await generations(fleet) != {generation}:
+            await asyncio.sleep(0.2)
 
 
 async def has_all(agent: Agent) -> None:
@@ -110,8 +116,7 @@ def test_in_a_rolling_update_the_old_instances_leave_and_nothing_is_lost_or_rele
             back = await fleet.start()
             assert await new.ended(60) == Exit.SUPERSEDED
             await has_all(back)
-            await asyncio.sleep(6)  # for positions without releases to be committed
-            assert await generations(fleet) == {3}
+            await belong_to(fleet, 3)
             await fleet.stop()
 
     asyncio.run(scenario())
@@ -124,7 +129,7 @@ def test_another_key_is_refused_until_the_ledger_adopts_it(tmp_path: Path, serve
             await agent.becomes("ready")
             await feed(fleet, ago=HOUR // 6)
             await fleet.all_done()
-            await asyncio.sleep(6)
+            await belong_to(fleet, 1)
 
             (tmp_path / "noise.key").rename(tmp_path / "old.key")
             keyfile.create(tmp_path / "noise.key")
