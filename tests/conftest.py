@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Nor may it depend on how busy a machine is.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
-settings.register_profile("ci", derandomize=True, database=None, max_examples=100)
+settings.register_profile("ci", derandomize=True, database=None, max_examples=60)
 settings.register_profile("slow", max_examples=2000, print_blob=True)
 
 

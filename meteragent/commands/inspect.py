@@ -16,6 +16,7 @@ from meteragent.config import load
 from meteragent.config.input import Input
 from meteragent.config.recipes import recipes
 from meteragent.errors import ConfigRefused, InputDamaged, InvalidSetting
+from meteragent.explain.words import so_many
 from meteragent.files.fields import Fields, fields_of
 from meteragent.files.guess import Guess, explicit_form, guess
 from meteragent.files.source import Source
@@ -107,7 +108,8 @@ def _told(fields: Fields, found: Guess, read: Readings | None) -> Iterator[str]:
         meters, good = len({*read.meters}), len(read.meters)
         step = _interval(read)
         apart = f", {format_duration(step)} apart (median)" if step else ""
-        yield f"  {good} readings of {meters} meters{apart}; {len(read.rejects)} lines rejected"
+        found_in = f"{so_many(good, 'reading')} of {so_many(meters, 'meter')}"
+        yield f"  {found_in}{apart}; {so_many(len(read.rejects), 'line')} rejected"
     else:
         yield f"  fields: {', '.join(fields.values)}"
     if _may_be_ends(found, _interval(read)):

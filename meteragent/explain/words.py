@@ -57,6 +57,11 @@ def listed(names: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def so_many(number: int, what: str) -> str:
+    """So many of them: 1 meter, 12 meters."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def time_text(milliseconds: int) -> str:
     """`1 h 30 min`; a single day as `24 h`."""
     return "24 h" if milliseconds == DAY else _spaced(format_duration(milliseconds))
@@ -72,7 +77,7 @@ def window_text(windows: AnyWindows) -> str:
 def span_text(windows: AnyWindows, count: int) -> str:
     """How long so many windows in a row take: `1 h 30 min`, or `12 months`."""
     if isinstance(windows, CalendarWindows):
-        return f"{count:,} {windows.unit}{'s' if count > 1 else ''}"
+        return so_many(count, windows.unit)
     return time_text(windows.ahead(count))
 
 

@@ -208,7 +208,7 @@ def straight(log: list[Record]) -> Published:
     return published
 
 
-@settings(max_examples=max(40, settings().max_examples // 3))
+@settings(max_examples=max(25, settings().max_examples // 3))
 @given(
     logs(),
     st.lists(st.tuples(st.integers(1, 12), FATES), max_size=8),

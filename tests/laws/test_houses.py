@@ -100,7 +100,7 @@ def test_some_of_them_share() -> None:
     assert sorted(len(house.cohorts) for house in one.houses) == [1, 1, 1, 1, 1, 1, 2, 2]
 
 
-@settings(max_examples=max(60, settings().max_examples // 4))
+@settings(max_examples=max(30, settings().max_examples // 4))
 @given(logs(), FATES, MUCH, WAYS)
 def test_whoever_shares_releases_and_writes_down_what_it_would_alone(
     log: list[Record], fates: list[tuple[int, str]], much: int, way: object
@@ -111,7 +111,7 @@ def test_whoever_shares_releases_and_writes_down_what_it_would_alone(
             assert run(log, fates) == shared
 
 
-@settings(max_examples=max(40, settings().max_examples // 4))
+@settings(max_examples=max(20, settings().max_examples // 4))
 @given(logs(), FATES, of_carried.LONGER, st.integers(1, 3))
 def test_what_is_carried_of_them_changes_no_release(
     log: list[Record], fates: list[tuple[int, str]], longer: int, many: int

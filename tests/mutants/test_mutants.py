@@ -104,13 +104,14 @@ def test_a_mistake_is_where_it_says_it_is() -> None:
 def test_every_mistake_is_another_program() -> None:
     every = mutants([*PURE])
     assert len(every) > 3000
-    for mutant in random.Random(1).sample(every, 500):
+    for mutant in random.Random(1).sample(every, 200):
         assert ast.dump(ast.parse(mutant.mistaken)) != ast.dump(ast.parse(mutant.source)), mutant
 
 
 def test_the_same_seed_makes_the_same_mistakes() -> None:
-    assert drawn([*PURE], 3, 9) == drawn([*PURE], 3, 9)
-    assert drawn([*PURE], 3, 9) != drawn([*PURE], 4, 9)
+    some = ["meteragent/privacy"]
+    assert drawn(some, 3, 9) == drawn(some, 3, 9)
+    assert drawn(some, 3, 9) != drawn(some, 4, 9)
     last = mutants(["meteragent/privacy/query.py"])[-1]
     assert last in mutants([f"meteragent/privacy/query.py:{last.change.line}"])
     assert {m.change.line for m in mutants([f"{last.module}:{last.change.line}"])} == {
