@@ -9,6 +9,7 @@ import asyncio
 import json
 import time
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -240,18 +241,25 @@ def test_partitions_that_stay_go_on_where_they_stood(tmp_path: Path, kafka: str)
             await first.until(lambda: first.agent.ready)
             async with running(fleet) as second:
                 await second.until(lambda: second.agent.ready)
-            await first.until(lambda: len(rebalances(first)) == 3 and first.agent.ready)
-            dealt = rebalances(first)
-            assert [len(partitions) for partitions in dealt] == [6, 3, 6]
-            gained = {*dealt[2]} - {*dealt[1]}
+            # A group on a slow machine may deal again what it has dealt.
+            await first.until(lambda: shares(first)[-1] == 6 and 3 in shares(first))
+            await first.until(lambda: first.agent.ready)
+            dealt = [set[int](), *map(set, rebalances(first))]
+            gained = [number for old, new in pairwise(dealt) for number in new - old]
             restored = [e.partition for e in first.told if isinstance(e, events.PartitionRestored)]
-            assert sorted(restored) == sorted([*dealt[0], *gained])
+            assert sorted(restored) == sorted(gained)
+            assert len(gained) < sum(shares(first))
             await production
             await fleet.all_done()
             assert not first.failed()
         await assert_exactly_once(kafka, fleet.config, fleet.partitions)
 
     asyncio.run(scenario())
+
+
+def shares(run: Run) -> list[int]:
+    """How many partitions it had, one rebalance after the other."""
+    return [len(partitions) for partitions in rebalances(run)]
 
 
 def rebalances(run: Run) -> list[tuple[int, ...]]:

@@ -24,8 +24,8 @@ from meteragent.stream.records import Records
 from tests.given import SECOND, policy
 from tests.twins.panes import Panes
 
-MANY = settings(max_examples=max(10, 2 * settings().max_examples - 200))
-"""Timelines: ten in every run, and nearly four thousand in the slow one."""
+MANY = settings(max_examples=max(25, 2 * settings().max_examples - 200))
+"""Timelines: twenty-five in every run, and nearly four thousand in the slow one."""
 LEAP = 700 if settings().max_examples > 100 else 160
 """Longer than anything is waited for; each pane of it closes by itself, which takes time."""
 FINER = st.sampled_from([None, "0.5"])

@@ -144,9 +144,9 @@ print(re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1])
 
 
 def test_a_longer_file_takes_no_more_memory(tmp_path: Path) -> None:
-    """Eight times the rows: less than half of what they would take in Python."""
+    """Six times the rows: less than half of what the others would take in Python."""
     most = []
-    for hours in (40, 320):
+    for hours in (120, 720):
         moments = pl.datetime_range(
             pl.datetime(2025, 1, 1),
             pl.datetime(2025, 1, 1) + pl.duration(hours=hours),
@@ -173,4 +173,4 @@ def test_a_longer_file_takes_no_more_memory(tmp_path: Path) -> None:
         )
         most.append(int(done.stdout) * 1024)
     in_python = 8 + 8 + 60  # a time, a value and a string of each row
-    assert most[1] - most[0] < 280 * 120 * 40 * in_python / 2
+    assert most[1] - most[0] < 600 * 120 * 40 * in_python / 2
