@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -17,6 +16,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from xdist.scheduler import LoadFileScheduling
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
     from xdist.remote import Producer
 
-# Nobody's build may depend on luck: by default the same examples are drawn every time.
-# Nor may it depend on how busy a machine is.
+# Nobody's build may depend on luck: by default the same examples are drawn every time, whichever
+# modules are loaded (Hypothesis would take some numbers from them). Nor may it depend on how busy a
+# machine is.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 settings.register_profile("ci", derandomize=True, database=None, max_examples=100)
@@ -65,7 +67,14 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.path.insert(0, hidden)
         os.environ["PYTHONPATH"] = os.pathsep.join([hidden, os.environ.get("PYTHONPATH", "")])
     settings.load_profile("slow" if config.getoption("slow") else "ci")
+    draw_the_same()
     config.pluginmanager.register(Teller(config))
+
+
+def draw_the_same() -> None:
+    """Let Hypothesis take no numbers from modules that happen to be loaded: tests/test_draws.py."""
+    assert callable(providers._get_local_constants)  # there is no setting for it
+    providers._get_local_constants = Constants
 
 
 @pytest.hookimpl(trylast=True)
@@ -87,16 +96,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if names & {mark.name for mark in item.iter_markers()}]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """What is there by now, over half a million objects, stays: no collection looks at it again.
-
-    Else each full one takes a third of a second, and what is drawn causes many.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def unit_of_work(test: str) -> str:
