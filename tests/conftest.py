@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # machine is.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
-settings.register_profile("ci", derandomize=True, database=None, max_examples=100)
+settings.register_profile("ci", derandomize=True, database=None, max_examples=60)
 settings.register_profile("slow", max_examples=2000, print_blob=True)
 
 
@@ -51,7 +51,8 @@ WORKING = {"laws", "schedules", "simulations", "statistical"}
 """... and those whose tests keep a processor busy. Files of both take long: they come first, and by
 turns, so that no processor is idle, and none is still under way alone when all else has ended."""
 WITH_THE_IMAGE = {f"tests/deploy/test_{name}.py" for name in ("cell", "image", "service")}
-"""Files that look into the agent's image, which takes a minute to make: they go to one process."""
+"""Files that look into the agent's image, which takes a minute to make or two: tests that do are
+slow, and go to one process."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -78,13 +79,15 @@ def draw_the_same() -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    def folder(item: pytest.Item) -> str:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Function]) -> None:
+    def folder(item: pytest.Function) -> str:
         return item.path.relative_to(config.rootpath / "tests").parts[0]
 
     for item in items:
         if folder(item) in NOT_FOLLOWED or item.path.stem in LONG_LAWS:
             item.add_marker("no_cover")
+        if "image" in item.fixturenames:
+            item.add_marker("slow")
     if hasattr(config, "workerinput"):  # one of several: alone, what was named first comes first
         of_file = {item.path: folder(item) for item in items}
         some = [[file for file, its in of_file.items() if its in of] for of in (WAITING, WORKING)]

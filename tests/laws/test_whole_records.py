@@ -157,13 +157,13 @@ def drawn_breach(seed: int, most_runs: int) -> Breach | None:
     raise AssertionError
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_drawn_records_keep_to_what_is_said(seed: int) -> None:
     assert drawn_breach(seed, most_runs=120) is None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4, 212))
+@pytest.mark.parametrize("seed", range(3, 212))
 def test_many_drawn_records_keep_to_what_is_said(seed: int) -> None:
     assert drawn_breach(seed, most_runs=600) is None
 
