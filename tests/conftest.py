@@ -8,11 +8,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from functools import wraps
-from inspect import signature
-from itertools import chain, count, zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,8 +19,6 @@ from hypothesis.internal.constants_ast import Constants
 from xdist.scheduler import LoadFileScheduling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from xdist.remote import Producer
 
 # Nobody's build may depend on luck: by default the same examples are drawn every time, whichever
@@ -42,8 +38,6 @@ NOT_FOLLOWED = {
 as slow, and cover nothing more that is asked for."""
 LONG_LAWS = {"test_small_hours", "test_small_resolutions", "test_whole_records"}
 """Nor are these laws: others go through the same lines."""
-FOLLOWED_EXAMPLES = 20
-"""So many of a drawn test are followed: what comes later only makes it several times as slow."""
 
 WAITING = {"browser", "dashboards", "deploy", "docs", "gateway", "integration"}
 """Folders whose tests mostly wait, for brokers and for other programs ..."""
@@ -105,46 +99,6 @@ def unit_of_work(test: str) -> str:
     """What goes to one process: a file, or those together that stand on the same costly thing."""
     file = test.partition("::")[0]
     return "with the image" if file in WITH_THE_IMAGE else file
-
-
-class Follower(Protocol):
-    """What follows tests line by line."""
-
-    started: bool
-
-    def pause(self) -> None: ...
-
-    def resume(self) -> None: ...
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_call(item: pytest.Function) -> Iterator[None]:
-    """Follow a drawn test's first examples line by line, where any are."""
-    plugin = item.config.pluginmanager.getplugin("_cov")
-    controller = plugin.cov_controller if plugin else None
-    drawn = getattr(item.obj, "hypothesis", None)
-    if controller is None or drawn is None or item.get_closest_marker("no_cover"):
-        yield
-        return
-    test = drawn.inner_test
-    drawn.inner_test = followed_at_first(test, controller)
-    yield
-    drawn.inner_test = test
-    if not controller.started:
-        controller.resume()
-
-
-def followed_at_first(test: Callable[..., None], follower: Follower) -> Callable[..., None]:
-    left = count(FOLLOWED_EXAMPLES, -1)
-
-    @wraps(test)
-    def examined(*arguments: object, **named: object) -> None:
-        if not next(left):
-            follower.pause()
-        test(*arguments, **named)
-
-    examined.__signature__ = signature(test)  # type: ignore[attr-defined]  # or it draws others
-    return examined
 
 
 @pytest.hookimpl(optionalhook=True)

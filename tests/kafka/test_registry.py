@@ -229,6 +229,12 @@ def learning(
     return Schemas(rules, RegistryClient(rules), made, told), made, told
 
 
+def in_a_hurry(monkeypatch: pytest.MonkeyPatch, first: float, unknown: float = 60.0) -> None:
+    """Ask again after so long, and take what is unknown for known to be so for so long."""
+    monkeypatch.setattr(schemas, "FIRST_RETRY_SECONDS", first)
+    monkeypatch.setattr(schemas, "UNKNOWN_SECONDS", unknown)
+
+
 def lacking(*numbers: int) -> SchemasLacking:
     return SchemasLacking(frozenset(numbers))
 
@@ -284,7 +290,7 @@ def test_what_a_batch_needs_is_not_forgotten_for_the_sake_of_another(server: Reg
 def test_who_waits_tries_again_until_it_is_there(
     server: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schemas, "FIRST_RETRY_SECONDS", 0.01)
+    in_a_hurry(monkeypatch, 0.01)
     known, decoder, told = learning(server)
     clock = time.monotonic
     wanted = Wanted(clock)
@@ -322,8 +328,7 @@ def test_who_waits_tries_again_until_it_is_there(
 def test_who_does_not_wait_rejects_for_a_while(
     server: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schemas, "FIRST_RETRY_SECONDS", 0.01)
-    monkeypatch.setattr(schemas, "UNKNOWN_SECONDS", 0.05)
+    in_a_hurry(monkeypatch, 0.01, 0.05)
     known, decoder, told = learning(server, unknown="reject")
 
     async def scenario() -> None:
@@ -348,8 +353,7 @@ def test_a_batch_is_rejected_however_long_its_schemas_are_asked_for(
     server: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first of them was unknown for long enough before the last one is."""
-    monkeypatch.setattr(schemas, "FIRST_RETRY_SECONDS", 0.02)
-    monkeypatch.setattr(schemas, "UNKNOWN_SECONDS", 0.01)
+    in_a_hurry(monkeypatch, 0.02, 0.01)
     known, decoder, told = learning(server, unknown="reject")
     server.kill()
 
